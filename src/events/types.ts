@@ -1,0 +1,147 @@
+/** The one stream of events that tells everything that happens in a run. Plain JSON, no functions. */
+import type { FinishReason, OutcomeReason, Proof, RunError, ToolCall, Usage } from '../kernel/types.js';
+
+/** What a person is shown of a tool's work; the model reads `output` instead. */
+export type Display =
+  | { readonly kind: 'lines'; readonly lines: readonly string[]; readonly omitted?: number }
+  | { readonly kind: 'diff'; readonly path: string; readonly lines: readonly DiffLine[]; readonly omitted?: number }
+  | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+
+/** One line of a diff; `line` is its number in the new file, or in the old one for a removed line. */
+export type DiffLine = {
+  readonly sign: ' ' | '+' | '-';
+  readonly line: number;
+  readonly text: string;
+};
+
+/** What a permission question is about; whole, never shortened. */
+export type ApprovalQuestion = {
+  readonly tool: string;
+  /** The whole command, path or URL. */
+  readonly subject: string;
+  /** Why it is asked, as a sentence. */
+  readonly reason: string;
+  /** The rule that "this session" would add, e.g. `shell(npm test)`; absent where no rule may be stored. */
+  readonly rule?: string;
+  readonly display?: Display;
+};
+
+export type ApprovalAnswer = 'once' | 'session' | 'no';
+
+/**
+ * Event bodies. Ordering within one run: `run-start` first, `run-end` last; every `turn-start` has one `turn-end`
+ * behind it, every `tool-start` one `tool-end`, every `approval-request` one `approval-response`, every `worker-start`
+ * one `worker-end`, whatever ends the run.
+ */
+export type EventBody =
+  /** First event of a run. `maxTurns` and `timeoutMs` are the limits that bind it. */
+  | {
+      readonly type: 'run-start';
+      readonly task: string;
+      readonly model: string;
+      readonly cwd: string;
+      readonly maxTurns: number;
+      readonly timeoutMs: number;
+    }
+  /** Before each model call; `turn` counts from 1. A `summary` is the tool-free last request at a turn limit. */
+  | { readonly type: 'turn-start'; readonly turn: number; readonly purpose: 'turn' | 'summary' }
+  /** Text and reasoning as they arrive; may be void if a `retry` follows before the `message`. */
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'reasoning-delta'; readonly text: string }
+  /** A whole reply, once; `incomplete` when it was shown in part and then dropped (interrupt, break). */
+  | {
+      readonly type: 'message';
+      readonly text: string;
+      readonly reasoning?: string;
+      readonly toolCalls: readonly ToolCall[];
+      readonly incomplete?: true;
+    }
+  /** Before a tool call is judged and run. `subject` is its path, command or URL. */
+  | {
+      readonly type: 'tool-start';
+      readonly callId: string;
+      readonly name: string;
+      /** The arguments as JSON text. */
+      readonly arguments: string;
+      readonly subject?: string;
+    }
+  /** Output of a running tool as it comes. */
+  | { readonly type: 'tool-update'; readonly callId: string; readonly text: string }
+  /** The end of a tool call, in finish order. `output` is the text the model gets; readers decide by fields. */
+  | {
+      readonly type: 'tool-end';
+      readonly callId: string;
+      readonly name: string;
+      readonly ok: boolean;
+      readonly code?: string;
+      readonly denied?: boolean;
+      /** The rule or mode that decided, when denied. */
+      readonly rule?: string;
+      readonly durationMs: number;
+      readonly output: string;
+      readonly touched?: readonly string[];
+      readonly command?: { readonly command: string; readonly exitCode: number | null };
+      readonly display?: Display;
+    }
+  | ({ readonly type: 'approval-request'; readonly approvalId: string; readonly callId: string } & ApprovalQuestion)
+  | { readonly type: 'approval-response'; readonly approvalId: string; readonly answer: ApprovalAnswer }
+  /** After the reply and its tool results are recorded. */
+  | {
+      readonly type: 'turn-end';
+      readonly turn: number;
+      /** Absent when the turn was dropped before a reply was recorded. */
+      readonly finishReason?: FinishReason;
+      readonly usage: Usage;
+    }
+  /** A model request failed and is tried again after `waitMs`; what was shown of it is void. */
+  | {
+      readonly type: 'retry';
+      readonly attempt: number;
+      readonly maxAttempts: number;
+      readonly waitMs: number;
+      readonly reason: string;
+    }
+  /** Running totals of the whole tree, after each reply. `costUsd` is null where a price is unknown. */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd: number | null }
+  /** Around each worker's run, also a single one: ChatCLI's Started, and Completed or Failed. */
+  | { readonly type: 'worker-start'; readonly index: number; readonly total: number; readonly task: string }
+  | {
+      readonly type: 'worker-end';
+      readonly index: number;
+      readonly total: number;
+      readonly status: 'done' | 'failed' | 'timed-out' | 'cancelled';
+      readonly durationMs: number;
+      readonly turns: number;
+      readonly error?: RunError;
+    }
+  /** Something a person should know; `code` is for programs. */
+  | { readonly type: 'notice'; readonly level: 'info' | 'warning'; readonly code: string; readonly text: string }
+  /** Last event of a run. */
+  | {
+      readonly type: 'run-end';
+      readonly reason: OutcomeReason;
+      readonly answer: string;
+      readonly turns: number;
+      readonly usage: Usage;
+      readonly proof: Proof;
+      readonly durationMs: number;
+      readonly error?: RunError;
+    };
+
+/** The stamp that the emitter puts on each body. */
+export type EventStamp = {
+  /** Format version. */
+  readonly v: 1;
+  /** Rises by one within a session, over all runs of it. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly runId: string;
+  readonly parentRunId?: string;
+  readonly worker: string;
+};
+
+export type AgentEvent = EventStamp & EventBody;
+
+/** A reader of the stream. It must not throw; if it does, it is dropped and the run goes on. */
+export type EventSink = (event: AgentEvent) => void;

@@ -1,0 +1,54 @@
+/** The words of the policy. */
+import type { ToolResult } from '../kernel/types.js';
+
+export const APPROVAL_MODES = ['read-only', 'ask', 'auto-edit', 'full-auto'] as const;
+export type ApprovalMode = (typeof APPROVAL_MODES)[number];
+
+/** The class of a tool: what it can do to the world. */
+export type Permission = 'read' | 'write' | 'execute' | 'network' | 'meta';
+
+/** What a tool call is about, as far as the policy needs to know. */
+export type Subject =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'command'; readonly command: string; readonly cwd: string }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'none' };
+
+/** A tool call as the policy sees it. */
+export type Request = {
+  readonly tool: string;
+  readonly permission: Permission;
+  readonly subjects: readonly Subject[];
+};
+
+/** `shell(npm test)` taken apart: tool names it covers, and what is between the parentheses (undefined: anything). */
+export type Rule = {
+  readonly text: string;
+  readonly tools: readonly string[];
+  readonly spec: string | undefined;
+};
+
+export type RuleSet = {
+  readonly allow: readonly Rule[];
+  readonly deny: readonly Rule[];
+};
+
+export type Decision =
+  | { readonly kind: 'allow'; readonly rule?: string }
+  | { readonly kind: 'ask'; readonly reason: string; readonly rule?: string }
+  | {
+      readonly kind: 'deny';
+      /** As a sentence, with what would allow it. */
+      readonly reason: string;
+      /** The rule or mode that decided, e.g. `mode read-only`. */
+      readonly rule: string;
+    };
+
+/** A refused call, as the JSON result lists it. */
+export type Denial = Pick<ToolResult, 'callId'> & {
+  readonly tool: string;
+  readonly permission: Permission;
+  readonly subject: string;
+  readonly rule: string;
+  readonly reason: string;
+};

@@ -1,0 +1,49 @@
+/** What a model endpoint is to us: one streaming call. */
+import type { FinishReason, Message, ToolCall, Usage } from '../kernel/types.js';
+
+/** A tool as a provider advertises it. `parameters` is a JSON Schema object. */
+export type ToolSpec = {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+};
+
+export type ModelRequest = {
+  readonly model: string;
+  readonly messages: readonly Message[];
+  /** Empty: the request offers no tools. */
+  readonly tools: readonly ToolSpec[];
+  /** Upper bound of the reply, in tokens; absent: the endpoint's own. */
+  readonly maxTokens?: number;
+};
+
+/**
+ * One piece of a reply. A stream yields any number of pieces and then exactly one `end`, or throws a `ProviderError`.
+ * A `retry` makes void whatever the stream yielded before it.
+ */
+export type ModelDelta =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'reasoning'; readonly text: string }
+  /** A whole call; its `id` is empty where the endpoint gave none. */
+  | { readonly type: 'call'; readonly call: ToolCall }
+  /** Within one stream a later report replaces an earlier one, count by count, where it is larger. */
+  | { readonly type: 'usage'; readonly usage: Omit<Usage, 'requests'> }
+  | {
+      readonly type: 'retry';
+      readonly attempt: number;
+      readonly maxAttempts: number;
+      readonly waitMs: number;
+      readonly reason: string;
+    }
+  | { readonly type: 'end'; readonly finishReason: FinishReason };
+
+export type Provider = {
+  /** The preset's name, e.g. `openai`. */
+  readonly name: string;
+  /**
+   * Asks the model once. Nothing is sent before the first pull; leaving the loop early drops the request.
+   * @throws {ProviderError} for anything the endpoint or the network did wrong.
+   * @throws the signal's reason when `signal` aborts.
+   */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelDelta>;
+};

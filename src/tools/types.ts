@@ -1,0 +1,84 @@
+/** What a tool is, what it gets, and what it gives back. */
+import type { z } from 'zod';
+import type { Display } from '../events/types.js';
+import type { Permission, Subject } from '../permissions/types.js';
+import type { Workspace } from './workspace.js';
+
+export type ToolOutput = {
+  readonly ok: boolean;
+  /** For the model. A failure says what went wrong and what to try next. */
+  readonly output: string;
+  /** For people. */
+  readonly display?: Display;
+  /** Machine-readable reason of a failure, kebab-case: `no-match`, `outside-workspace`, `timeout`, … */
+  readonly code?: string;
+  /** Whether running the same call once more may help. */
+  readonly retryable?: boolean;
+  /** Files changed, relative to the workspace root. */
+  readonly touched?: readonly string[];
+  /** A command that ran, for the proof at the end. `exitCode` is null when a limit ended it. */
+  readonly command?: { readonly command: string; readonly exitCode: number | null };
+};
+
+/** A failure that a tool throws from deep inside; `execute.ts` turns it into a `ToolOutput` that is not ok. */
+export class ToolFailure extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'ToolFailure';
+    this.code = code;
+  }
+}
+
+export type DelegatedTask = { readonly worker: string; readonly task: string; readonly files?: readonly string[] };
+
+export type DelegatedResult = {
+  readonly worker: string;
+  readonly status: 'done' | 'failed' | 'timed-out' | 'cancelled';
+  /** The worker's answer, or what it had when it ended. */
+  readonly text: string;
+  /** Why it did not end with `done`, as a sentence. */
+  readonly problem?: string;
+  readonly filesChanged: readonly string[];
+};
+
+/** What a tool may use while it runs. All effects reach it through here. */
+export type ToolContext = {
+  readonly workspace: Workspace;
+  /** Aborts on cancel and on the worker's deadline; a tool that waits must listen to it. */
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  /** Shows output while the tool runs; the model does not get it. */
+  readonly update: (text: string) => void;
+  /** The whole environment of child processes: an allow-list without keys. */
+  readonly childEnvironment: Readonly<Record<string, string>>;
+  /** Makes a folder (mode 0700) for output that is too long to hand over; the same one for the whole run. */
+  readonly spoolDirectory: () => Promise<string>;
+  /** Replaces known secret values. */
+  readonly mask: (text: string) => string;
+  /** Runs workers; absent where delegation is not allowed. */
+  readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
+};
+
+/**
+ * A tool. `parallel` calls may run side by side, `path` ones too as long as their paths differ, `serial` ones alone.
+ * `run` gets arguments that passed `schema`, after the policy allowed the call. A throw becomes a failed result.
+ */
+export type Tool<Input = unknown> = {
+  readonly name: string;
+  /** For the model: when to use it, when not, limits. */
+  readonly doc: string;
+  readonly permission: Permission;
+  readonly concurrency: 'parallel' | 'path' | 'serial';
+  /** Without transforms, so that it can be printed as JSON Schema. */
+  readonly schema: z.ZodType<Input>;
+  /** What the call is about: for the policy, the timeline and the path locks. Relative paths as given. */
+  subjects(input: Input): readonly Subject[];
+  run(input: Input, context: ToolContext): Promise<ToolOutput>;
+};
+
+/** Ties a tool's `run` to its schema's type, and forgets the type again for the registry. */
+export function defineTool<Schema extends z.ZodType>(tool: Tool<z.output<Schema>> & { readonly schema: Schema }): Tool {
+  return tool as Tool;
+}
