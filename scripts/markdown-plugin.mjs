@@ -5,7 +5,9 @@ import { dirname, resolve } from 'node:path';
 const PAGES = /\/pages:md$/;
 
 function listModule(folder) {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.md')).sort();
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .sort();
   const pages = files.map((file) => ({ file, text: readFileSync(resolve(folder, file), 'utf8') }));
   return { code: `export default ${JSON.stringify(pages)};`, files: files.map((file) => resolve(folder, file)) };
 }
@@ -15,7 +17,10 @@ const textModule = (file) => `export default ${JSON.stringify(readFileSync(file,
 export const esbuildMarkdown = {
   name: 'markdown',
   setup(build) {
-    build.onResolve({ filter: PAGES }, (args) => ({ path: resolve(args.resolveDir, dirname(args.path)), namespace: 'pages' }));
+    build.onResolve({ filter: PAGES }, (args) => ({
+      path: resolve(args.resolveDir, dirname(args.path)),
+      namespace: 'pages',
+    }));
     build.onLoad({ filter: /.*/, namespace: 'pages' }, (args) => {
       const { code, files } = listModule(args.path);
       return { contents: code, loader: 'js', watchFiles: files };
@@ -37,4 +42,3 @@ export const viteMarkdown = {
     return undefined;
   },
 };
-

@@ -58,7 +58,8 @@ export class ProviderError extends ChatcliError {
   ) {
     super('provider', message, options);
     this.failure = failure;
-    this.retryable = options.retryable ?? (failure === 'rate-limit' || failure === 'overloaded' || failure === 'network');
+    this.retryable =
+      options.retryable ?? (failure === 'rate-limit' || failure === 'overloaded' || failure === 'network');
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
   }

@@ -137,6 +137,8 @@ export type StuckMemory = {
 export type State = {
   readonly phase: 'reason' | 'act' | 'summary' | 'finished';
   readonly messages: readonly Message[];
+  /** How many messages the run began with: what stands before them was not said in this run. */
+  readonly openingCount: number;
   readonly limits: Limits;
   /** Model calls whose reply was recorded, the summary not counted. */
   readonly turns: number;

@@ -1,9 +1,9 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
-import type { AgentEvent, ApprovalAnswer, ApprovalQuestion, EventBody } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, EventBody } from '../events/types.js';
 import type { Limits, Outcome } from '../kernel/types.js';
-import type { Decision, Denial, Request } from '../permissions/types.js';
-import type { Provider } from '../providers/types.js';
-import type { Tool, ToolContext } from '../tools/types.js';
+import type { Decision, Request } from '../permissions/types.js';
+import type { Provider, ToolSpec } from '../providers/types.js';
+import type { DelegatedResult, DelegatedTask, Tool, ToolContext } from '../tools/types.js';
 import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import type { Ledger } from './ledger.js';
@@ -21,6 +21,8 @@ export type RunContext = {
   readonly provider: Provider;
   /** The tools this worker may call, by name. */
   readonly tools: ReadonlyMap<string, Tool>;
+  /** The same tools as the provider advertises them: one list for the whole run, so that its cache holds. */
+  readonly toolSpecs: readonly ToolSpec[];
   readonly toolContext: Omit<ToolContext, 'update' | 'signal' | 'delegate'>;
   /** The system prompt, built once for a run so that the provider's cache holds. */
   readonly systemPrompt: string;
@@ -33,13 +35,9 @@ export type RunContext = {
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
   readonly now: () => number;
-  /** Makes the context of a delegated worker; absent in a delegated worker, since depth is 1. */
-  readonly child?: (workerName: string) => RunContext;
-  /** Names of the workers that `child` accepts. */
-  readonly catalogue: readonly Worker[];
+  /** Runs workers and waits for them; absent in a delegated worker, since workers never delegate further. */
+  readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };
 
 /** The loop is one, a composed pipeline is one, a fake is one. */
 export type RunTask = (task: string, ctx: RunContext) => Promise<Outcome>;
-
-export type { AgentEvent, Denial };

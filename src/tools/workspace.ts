@@ -1,10 +1,23 @@
 /** The one gate to files: real paths, one lock a path, one known hash a path, atomic byte-faithful writes. */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { messageOf, UsageError } from '../errors.js';
+import { openRegularFile, readWhole } from './file-read.js';
+import { writeAtomically } from './file-write.js';
+import { locateIn } from './locate.js';
 
 /** Where a path leads, after links. `shown` is relative to the root with forward slashes, for messages. */
 export type Location = {
   readonly path: string;
   readonly shown: string;
   readonly exists: boolean;
+};
+
+export type WriteOptions = {
+  /** The bytes this write was worked out from; `null`: there was no file. Anything else on disk fails the write. */
+  readonly replaces?: Uint8Array | null;
 };
 
 export type Workspace = {
@@ -18,15 +31,91 @@ export type Workspace = {
    */
   locate(path: string): Promise<Location>;
   /**
+   * Opens a regular file of any size, for reading in pieces. The caller closes it.
+   * @throws {ToolFailure} `file-missing`, `not-a-file`, `unreadable`.
+   */
+  open(location: Location): Promise<FileHandle>;
+  /**
    * The bytes of a regular file.
    * @throws {ToolFailure} `file-missing`, `not-a-file`, `too-large`, `unreadable`.
    */
   read(location: Location, maxBytes: number): Promise<Buffer>;
   /**
    * Replaces or creates a file as a whole: temp file in the same folder, mode kept, rename. Makes parent folders.
-   * @throws {ToolFailure} `unwritable`, `not-a-file`.
+   * @throws {ToolFailure} `unwritable`, `not-a-file`, `outside-workspace`, `changed-on-disk`.
    */
-  write(location: Location, bytes: Uint8Array): Promise<void>;
+  write(location: Location, bytes: Uint8Array, options?: WriteOptions): Promise<void>;
   /** Runs `work` while no other holder of the same path runs; in the order of the calls. */
   lock<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
+  /** SHA-256 (hex) of what was last read or written here as a whole; undefined when that is not known. */
+  knownHash(location: Location): string | undefined;
+  /** Notes what a reader that went through `open` saw; undefined when it did not see the whole file. */
+  remember(location: Location, hash: string | undefined): void;
 };
+
+/**
+ * Opens the gate to `root` and to the folders of `addDirs`; relative ones start from the process's folder.
+ * @throws {UsageError} when one of them is not a folder.
+ */
+export async function createWorkspace(options: {
+  readonly root: string;
+  readonly addDirs?: readonly string[];
+}): Promise<Workspace> {
+  const root = await realFolder(options.root);
+  const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
+  const hashes = new Map<string, string>();
+
+  function remember(location: Location, hash: string | undefined): void {
+    if (hash === undefined) hashes.delete(location.path);
+    else hashes.set(location.path, hash);
+  }
+
+  return {
+    root,
+    roots,
+    locate: (path) => locateIn(roots, path),
+    open: openRegularFile,
+    async read(location, maxBytes) {
+      const bytes = await readWhole(location, maxBytes);
+      remember(location, hashOf(bytes));
+      return bytes;
+    },
+    async write(location, bytes, writeOptions = {}) {
+      await writeAtomically(location, bytes, writeOptions);
+      remember(location, hashOf(bytes));
+    },
+    lock: createLocks(),
+    knownHash: (location) => hashes.get(location.path),
+    remember,
+  };
+}
+
+export function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+async function realFolder(path: string): Promise<string> {
+  try {
+    const real = await realpath(resolve(path));
+    if ((await stat(real)).isDirectory()) return real;
+  } catch (cause) {
+    throw new UsageError(`The folder ${path} cannot be used: ${messageOf(cause)}`, { cause });
+  }
+  throw new UsageError(`${path} is not a folder.`);
+}
+
+/** One queue a path. A holder that throws lets the next one in. */
+function createLocks(): Workspace['lock'] {
+  const tails = new Map<string, Promise<void>>();
+  return async (path, work) => {
+    const run = (tails.get(path) ?? Promise.resolve()).then(work);
+    const settled = () => undefined;
+    const tail = run.then(settled, settled);
+    tails.set(path, tail);
+    try {
+      return await run;
+    } finally {
+      if (tails.get(path) === tail) tails.delete(path);
+    }
+  };
+}

@@ -1,0 +1,113 @@
+/** The provider that the configuration chose, ready to be asked; or a local server, where nothing was chosen. */
+import { readFile } from 'node:fs/promises';
+import type { Config } from '../config/config.js';
+import { ConfigError, messageOf } from '../errors.js';
+import type { Usage } from '../kernel/types.js';
+import { findLocalServers } from '../providers/local.js';
+import { costOf, priceOf } from '../providers/models.js';
+import { presetNamed } from '../providers/presets.js';
+import { withRetry } from '../providers/retry.js';
+import type { Provider } from '../providers/types.js';
+import type { Io } from './io.js';
+
+export type OpenedProvider = {
+  readonly provider: Provider;
+  /** The model that is asked where neither a flag nor a worker names another. */
+  readonly model: string;
+  /** USD of one reply; undefined where the model's price is not known. */
+  readonly costOf: (usage: Usage, model: string) => number | undefined;
+  readonly close: () => void;
+};
+
+type Endpoint = { readonly name: string; readonly baseUrl: string; readonly apiKey: string; readonly model?: string };
+
+/**
+ * Opens the provider. Nothing is sent yet, but for the question which models a local server has.
+ * @throws {ConfigError} when there is no provider, no model, a script that can't be read, or a cost limit without prices.
+ */
+export async function openProvider(config: Config, io: Io): Promise<OpenedProvider> {
+  const choice = config.provider;
+  if (choice.kind === 'scripted') return openScripted(choice, config, io);
+  const endpoint = choice.kind === 'none' ? await findEndpoint(choice.model) : choice;
+  const model = endpoint.model ?? (await firstModel(endpoint));
+  const cost = costFunction(config);
+  refuseUnknownPrice(config, model, cost);
+
+  const preset = presetNamed(endpoint.name);
+  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
+  const { openaiChat } = await import('../providers/openai-chat.js');
+  const { firstByteTimeoutMs, idleTimeoutMs, maxRetries } = config.requests;
+  const client = openaiChat({
+    name: endpoint.name,
+    baseUrl: endpoint.baseUrl,
+    apiKey: endpoint.apiKey,
+    ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
+    ...(preset?.sendReasoning && { sendReasoning: true }),
+    firstByteTimeoutMs,
+    idleTimeoutMs,
+    now: io.now,
+  });
+  const provider = withRetry(client, { maxAttempts: maxRetries + 1, now: io.now });
+  return { provider, model, costOf: cost, close: () => client.close() };
+}
+
+async function openScripted(
+  { scriptPath, model }: { readonly scriptPath: string; readonly model: string },
+  config: Config,
+  io: Io,
+): Promise<OpenedProvider> {
+  const { createScriptedProvider, parseScript } = await import('../providers/scripted.js');
+  let text: string;
+  try {
+    text = await readFile(scriptPath, 'utf8');
+  } catch (cause) {
+    throw new ConfigError(`The script of the scripted provider can't be read: ${messageOf(cause)}`, { cause, hint: 'Check CHATCLI_SCRIPT.' });
+  }
+  const provider = createScriptedProvider(parseScript(text, scriptPath));
+  const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
+  return { provider: retrying, model, costOf: () => 0, close: () => undefined };
+}
+
+async function findEndpoint(model: string | undefined): Promise<Endpoint> {
+  const [server] = await findLocalServers();
+  if (server === undefined) throw noProvider();
+  const [first] = server.models;
+  const wanted = model ?? first;
+  return { name: server.preset, baseUrl: server.baseUrl, apiKey: 'none', ...(wanted !== undefined && { model: wanted }) };
+}
+
+function noProvider(): ConfigError {
+  return new ConfigError('No provider is configured, and no local server answers.', {
+    hint: [
+      'Three ways to go on:',
+      '  export OPENAI_API_KEY=sk-...                                  # OpenAI; other presets have their own variable',
+      '  export OPENAI_BASE_URL=http://host:8000/v1 OPENAI_MODEL=name  # any OpenAI-compatible endpoint',
+      '  ollama serve & ollama pull qwen3                              # a local model; it is found by itself',
+    ].join('\n'),
+  });
+}
+
+async function firstModel({ name, baseUrl }: Endpoint): Promise<string> {
+  const [server] = await findLocalServers({ baseUrls: [baseUrl] });
+  const model = server?.models[0];
+  if (model !== undefined) return model;
+  throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, { hint: 'Set OPENAI_MODEL, or pass -m MODEL.' });
+}
+
+function costFunction({ price }: Config): OpenedProvider['costOf'] {
+  return (usage, model) => {
+    const known = priceOf(model);
+    if (known !== undefined) return costOf(usage, known);
+    if (price === undefined) return undefined;
+    return (usage.promptTokens * price.inputUsdPerMillion + usage.completionTokens * price.outputUsdPerMillion) / 1_000_000;
+  };
+}
+
+/** A limit that could not be kept must not be taken. */
+function refuseUnknownPrice(config: Config, model: string, cost: OpenedProvider['costOf']): void {
+  const oneToken = { requests: 1, promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, totalTokens: 2 };
+  if (config.run.maxCostUsd === undefined || cost(oneToken, model) !== undefined) return;
+  throw new ConfigError(`A cost limit is set, but the price of ${model} is not known.`, {
+    hint: 'Set CHATCLI_PRICE_INPUT and CHATCLI_PRICE_OUTPUT (USD per million tokens), or limit tokens: --max-tokens-total.',
+  });
+}

@@ -1,0 +1,57 @@
+/** The permissions of one run: mode and rules from flags and configuration, and what the person adds on the way. */
+import type { Config } from '../config/config.js';
+import { ConfigError } from '../errors.js';
+import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import { decide } from '../permissions/policy.js';
+import { nearestRealPath } from '../permissions/real-path.js';
+import { parseRule, parseRuleList } from '../permissions/rules.js';
+import type { ApprovalMode, Decision, Request, Rule } from '../permissions/types.js';
+import type { Worker } from '../workers/types.js';
+import type { Intent } from './intent.js';
+
+export type Permissions = {
+  readonly mode: ApprovalMode;
+  readonly decide: (request: Request, worker: Worker) => Decision;
+  /** Asks through `put`, and remembers a rule that was allowed for this session. */
+  readonly ask: (question: ApprovalQuestion, put: () => Promise<ApprovalAnswer>) => Promise<ApprovalAnswer>;
+};
+
+export type PermissionOptions = {
+  readonly intent: Intent;
+  readonly config: Config;
+  /** Whether there is a person to ask. */
+  readonly canAsk: boolean;
+  readonly roots: readonly string[];
+};
+
+/**
+ * @throws {ConfigError} when full-auto is asked for without what it needs.
+ * @throws {UsageError} for a rule that can't be read.
+ */
+export function createPermissions({ intent, config, canAsk, roots }: PermissionOptions): Permissions {
+  const { flags } = intent;
+  const mode = modeOf(intent, config, canAsk);
+  const allow: Rule[] = [...parseRuleList(flags.allowedTools ?? [])];
+  const deny = parseRuleList(flags.disallowedTools ?? []);
+  return {
+    mode,
+    decide: (request, worker) =>
+      decide(request, { mode, rules: { allow, deny }, workerReadOnly: worker.readOnly, canAsk, roots, realPath: nearestRealPath }),
+    ask: async (question, put) => {
+      if (!canAsk) return 'no';
+      const answer = await put();
+      if (answer === 'session' && question.rule !== undefined) allow.push(parseRule(question.rule));
+      return answer;
+    },
+  };
+}
+
+function modeOf({ kind, flags }: Intent, config: Config, canAsk: boolean): ApprovalMode {
+  if (kind === 'chat') return 'read-only';
+  if (flags.dangerouslySkipPermissions === true) return 'full-auto';
+  const mode = config.approvalMode ?? (canAsk ? 'ask' : 'read-only');
+  if (mode !== 'full-auto') return mode;
+  throw new ConfigError('The mode full-auto needs a sandbox, and there is none here.', {
+    hint: "Use --approval-mode auto-edit with rules such as --allowed-tools 'shell(npm test)', or --dangerously-skip-permissions if nothing here is worth protecting.",
+  });
+}

@@ -1,0 +1,65 @@
+/** The command line, as commander reads it. What the commands do is imported when one runs. */
+import { Command, CommanderError } from 'commander';
+import { UsageError } from '../errors.js';
+import { addRunFlags, runFlagsOf } from './flags.js';
+import type { Intent } from './intent.js';
+
+export type ProgramOptions = {
+  readonly version: string;
+  readonly run: (intent: Intent) => Promise<void>;
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+};
+
+export function createProgram({ version, run, writeOut, writeErr }: ProgramOptions): Command {
+  const program = new Command('chatcli');
+  program
+    .description('A coding assistant for the terminal: specialised workers, each in its own reason-act-observe loop.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ writeOut, writeErr })
+    .option('-p, --print <question>', 'answer one question and end; reads files, changes nothing')
+    .addHelpText('after', EXAMPLES);
+  addRunFlags(program);
+  program.action(async () => {
+    const { print } = program.opts<{ print?: string }>();
+    await run({ kind: 'chat', words: print === undefined ? [] : [print], flags: runFlagsOf(program) });
+  });
+
+  for (const [kind, description] of [
+    ['agent', 'run a task: the lead answers or hands it to a specialised worker'],
+    ['coder', 'run a task with the coder'],
+  ] as const) {
+    const command = program.command(kind).description(description);
+    addRunFlags(command);
+    command
+      .argument('[task...]', 'the task; "-" waits for standard input and adds it')
+      .action((words: string[]) => run({ kind, words, flags: runFlagsOf(command) }));
+  }
+  return program;
+}
+
+/** Runs the command line; what commander refuses is a usage error. Help and version end quietly. */
+export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (thrown.exitCode === 0) return;
+    // Commander has printed the sentence already.
+    throw new UsageError('', { cause: thrown });
+  }
+}
+
+const EXAMPLES = `
+Examples:
+  chatcli agent "why does the login test fail?"
+  git diff | chatcli agent "review this" --output-format json | jq -r .result
+  chatcli coder "fix the failing test" --approval-mode auto-edit --allowed-tools 'shell(npm test)'
+
+Without a terminal a run may only read, until --approval-mode or --allowed-tools say more.
+Exit codes: 0 answered, 1 failed, 2 usage, 3 configuration, 4 provider, 5 a limit, 6 denied, 130 interrupted.
+Windows has no sandbox; a sandbox does not protect against kernel exploits or a hostile user configuration.
+`;

@@ -1,0 +1,155 @@
+/** What a one-shot run says, on which stream and in which format, and the exit code that goes with it. */
+import { ChatcliError, InterruptedError, messageOf } from '../errors.js';
+import type { EventSink } from '../events/types.js';
+import { type Ending, endingOf, endingOfError, endingOfSignal } from '../exit-codes.js';
+import { NO_USAGE } from '../kernel/step.js';
+import type { Outcome, OutcomeReason } from '../kernel/types.js';
+import { createColors } from '../output/colors.js';
+import { formatMs } from '../output/format.js';
+import { createJsonLinesSink, resultJson } from '../output/json.js';
+import { closingLines, createTextSink } from '../output/text.js';
+import type { Budget } from '../runtime/budget.js';
+import type { Ledger } from '../runtime/ledger.js';
+import { en } from '../texts/en.js';
+import { clean } from '../tools/clean.js';
+import type { RunFlags } from './flags.js';
+import type { Io } from './io.js';
+
+export type ReportedRun = {
+  readonly worker: string;
+  readonly model: string;
+  readonly budget: Budget;
+  readonly ledger: Ledger;
+};
+
+export type Report = {
+  /** The event reader of this format, and its progress on stderr. */
+  readonly sinks: readonly EventSink[];
+  /** Once known, so that a later failure is reported with it. */
+  readonly setRun: (run: ReportedRun) => void;
+  /** Colours forced on or off by the configuration. */
+  readonly setColor: (color: boolean | undefined) => void;
+  readonly hint: (key: 'moreStdin') => void;
+  /** Prints the result and gives the exit code. */
+  readonly outcome: (outcome: Outcome) => number;
+  /** Prints an error that kept the run from starting or finishing, and gives the exit code. */
+  readonly failure: (thrown: unknown) => number;
+};
+
+export type ReportOptions = {
+  readonly io: Io;
+  readonly flags: RunFlags;
+  readonly sessionId: string;
+  readonly startedAt: number;
+};
+
+const DEFAULT_COLUMNS = 100;
+
+/** Endings whose text is worth having, marked as partial: a summary or the last words. After a failure there is none. */
+const WORTH_PRINTING: ReadonlySet<OutcomeReason> = new Set(['turn-limit', 'timeout', 'budget', 'stuck', 'denied']);
+
+export function createReport({ io, flags, sessionId, startedAt }: ReportOptions): Report {
+  const texts = en;
+  const warnings: string[] = [];
+  let run: ReportedRun | undefined;
+  let colors = createColors(false);
+  const say = (text: string) => io.stderr.write(text);
+  const print = (text: string) => io.stdout.write(text);
+
+  function setColor(color: boolean | undefined): void {
+    const wanted = flags.plain === true ? false : (color ?? (io.stderr.isTTY === true && io.env.TERM !== 'dumb'));
+    colors = createColors(wanted);
+  }
+  setColor(io.env.NO_COLOR ? false : undefined);
+
+  // Made at the first event: by then the configuration has said whether there are colours.
+  let text: EventSink | undefined;
+  const progress: EventSink = (event) => {
+    text ??= createTextSink({
+      write: say,
+      colors,
+      texts,
+      width: io.stderr.columns ?? DEFAULT_COLUMNS,
+      verbose: flags.verbose === true,
+    });
+    text(event);
+  };
+  const collectWarnings: EventSink = (event) => {
+    if (event.type === 'notice' && event.level === 'warning') warnings.push(event.text);
+  };
+
+  function printResult(ending: Ending, fields: Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'>): void {
+    const totals = run?.budget.totals() ?? { usage: NO_USAGE, costUsd: 0 };
+    const line = resultJson({
+      subtype: ending.subtype,
+      exitCode: ending.exitCode,
+      result: clean(fields.answer),
+      sessionId,
+      worker: run?.worker ?? '',
+      turns: fields.turns,
+      durationMs: io.now() - startedAt,
+      usage: totals.usage,
+      costUsd: totals.costUsd,
+      model: run?.model ?? '',
+      denials: run?.ledger.denials() ?? [],
+      proof: fields.proof,
+      warnings,
+      ...(fields.error && { error: fields.error }),
+    });
+    print(`${line}\n`);
+  }
+
+  function sayError(error: { readonly message: string; readonly hint?: string | undefined }): void {
+    if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${clean(error.message)}\n`);
+    if (error.hint !== undefined) say(`${clean(error.hint)}\n`);
+  }
+
+  function outcome(result: Outcome): number {
+    const ending =
+      result.reason === 'interrupted' ? endingOfAbort(io.signal) : endingOf(result.reason, result.error?.kind);
+    const answered = ending.exitCode === 0;
+    const { usage, costUsd } = run?.budget.totals() ?? { usage: NO_USAGE, costUsd: null };
+    const spent = [
+      texts.tokens(usage.totalTokens),
+      ...(costUsd ? [`$${costUsd.toFixed(4)}`] : []),
+      formatMs(io.now() - startedAt),
+    ].join(' · ');
+    for (const line of closingLines(result, spent, { colors, texts })) say(`${line}\n`);
+    if (!answered && result.error) sayError(result.error);
+    if (flags.outputFormat !== 'text') printResult(ending, result);
+    else if (answered) print(`${clean(result.answer)}\n`);
+    else if (WORTH_PRINTING.has(result.reason) && result.answer.trim() !== '') {
+      print(`${texts.partial(texts.reason[result.reason])}\n${clean(result.answer)}\n`);
+    }
+    return ending.exitCode;
+  }
+
+  function failure(thrown: unknown): number {
+    const ending = endingOfError(thrown);
+    const hint = thrown instanceof ChatcliError ? thrown.hint : undefined;
+    const kind = thrown instanceof ChatcliError ? thrown.kind : 'internal';
+    const message = messageOf(thrown);
+    sayError({ message, hint });
+    if (flags.outputFormat !== 'text') {
+      const error = { kind, message: clean(message), ...(hint !== undefined && { hint: clean(hint) }) };
+      printResult(ending, { answer: '', turns: 0, proof: { filesChanged: [], commandsSinceLastEdit: [] }, error });
+    }
+    return ending.exitCode;
+  }
+
+  return {
+    sinks: [collectWarnings, ...(flags.outputFormat === 'stream-json' ? [createJsonLinesSink(print)] : []), progress],
+    setRun: (reported) => {
+      run = reported;
+    },
+    setColor,
+    hint: (key) => say(`${texts[key]}\n`),
+    outcome,
+    failure,
+  };
+}
+
+function endingOfAbort(signal: AbortSignal): Ending {
+  const reason: unknown = signal.reason;
+  return reason instanceof InterruptedError ? endingOfSignal(reason.signal) : endingOfSignal(undefined);
+}

@@ -1,0 +1,160 @@
+/** Puts one run together: configuration → provider, tools, workers, policy, readers → the tree that workers run in. */
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Config } from '../config/config.js';
+import { limitsFor, modelFor } from '../config/limits.js';
+import { type ConfigFlags, loadConfig } from '../config/load.js';
+import { loadInstructions } from '../context/instructions.js';
+import { systemPrompt } from '../context/system.js';
+import { DeadlineError } from '../errors.js';
+import { createEmitter } from '../events/emitter.js';
+import type { EventSink } from '../events/types.js';
+import { createAsk } from '../output/ask.js';
+import { childEnvironment } from '../permissions/secrets.js';
+import { createBudget } from '../runtime/budget.js';
+import type { RunTree } from '../runtime/context.js';
+import { createDeadline } from '../runtime/deadline.js';
+import { createLedger } from '../runtime/ledger.js';
+import { runLoop } from '../runtime/loop.js';
+import { en } from '../texts/en.js';
+import { createTools } from '../tools/index.js';
+import { createWorkspace } from '../tools/workspace.js';
+import { builtinWorkers } from '../workers/load.js';
+import { catalogue, describeCatalogue } from '../workers/select.js';
+import type { RunFlags } from './flags.js';
+import type { Intent } from './intent.js';
+import { hasTerminal, type Io } from './io.js';
+import { openProvider } from './open-provider.js';
+import { createPermissions } from './permissions.js';
+import { createRedactor } from './redactor.js';
+import type { Report } from './report.js';
+import { spoolIn } from './spool.js';
+
+export type WiredRun = {
+  readonly tree: RunTree;
+  /** Aborts on a signal and at the time limit of the whole run. */
+  readonly signal: AbortSignal;
+  /** Whether one worker has to be picked before the run, since there is no delegation. */
+  readonly picksWorker: boolean;
+  readonly close: () => Promise<void>;
+};
+
+export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly report: Report };
+
+/**
+ * Wires one run.
+ * @throws {ConfigError} {UsageError} for anything in flags, environment or files that can't be used.
+ */
+export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
+  const { flags } = intent;
+  const cwd = resolve(io.cwd, flags.cwd ?? '.');
+  const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  report.setColor(config.color);
+
+  const workspace = await createWorkspace({
+    root: cwd,
+    addDirs: (flags.addDir ?? []).map((folder) => resolve(io.cwd, folder)),
+  });
+  const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
+  const redactor = createRedactor(secretValues);
+  const { provider, model, costOf, close } = await openProvider(config, io);
+  const emitter = createEmitter({
+    now: io.now,
+    sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
+    redactor,
+  });
+  const tools = createTools();
+  const workers = builtinWorkers([...tools.keys()]);
+  const instructions = await loadInstructions(workspace.root, config.folders.config);
+  const values = { workers: describeCatalogue(catalogue(workers)) };
+  const environment = {
+    root: workspace.root,
+    platform: process.platform,
+    date: new Date(io.now()).toISOString().slice(0, 10),
+  };
+  const deadline = startDeadline(io, config.run.timeoutMs);
+  const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en });
+
+  const tree: RunTree = {
+    provider,
+    tools,
+    workers,
+    toolContext: {
+      workspace,
+      now: io.now,
+      childEnvironment: childEnvironment(io.env),
+      spoolDirectory: spoolIn(config.folders.state),
+      mask: redactor.mask,
+    },
+    emitter,
+    budget: createBudget(config.run, costOf),
+    ledger: createLedger(),
+    now: io.now,
+    newId: () => randomUUID().slice(0, 8),
+    runTask: runLoop,
+    mayDelegate: config.workers.parallel,
+    modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
+    limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
+    systemPromptOf: (worker) => systemPrompt({ prompt: worker.prompt, values, environment, instructions }),
+    decide: permissions.decide,
+    ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
+  };
+  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
+  for (const { code, text } of notices) tell({ type: 'notice', level: 'warning', code, text });
+  if (instructions.cut)
+    tell({
+      type: 'notice',
+      level: 'warning',
+      code: 'instructions-cut',
+      text: 'The instruction files are longer than 32 KiB; the rest is left out.',
+    });
+
+  return {
+    tree,
+    signal: deadline.signal,
+    picksWorker: intent.kind === 'agent' && !config.workers.parallel,
+    close: async () => {
+      deadline.clear();
+      await close();
+    },
+  };
+}
+
+/** Flags that set a variable. */
+function configFlags(flags: RunFlags): ConfigFlags {
+  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
+    flags;
+  return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };
+}
+
+/** The log is loaded only when it is on. */
+async function logSinks(config: Config, debug: boolean): Promise<readonly EventSink[]> {
+  const { level, file } = config.log;
+  if (level === 'silent' && !debug) return [];
+  const { createLogSink } = await import('../output/log.js');
+  return [createLogSink({ level: debug ? 'debug' : level, destination: debug ? 2 : (file ?? 2) })];
+}
+
+/** The signal of the run: follows the process's own, and has the time limit of the whole run. */
+function startDeadline(
+  io: Io,
+  timeoutMs: number | undefined,
+): { readonly signal: AbortSignal; readonly clear: () => void } {
+  const controller = new AbortController();
+  const follow = () => controller.abort(io.signal.reason);
+  if (io.signal.aborted) follow();
+  io.signal.addEventListener('abort', follow, { once: true });
+  const deadline =
+    timeoutMs === undefined
+      ? undefined
+      : createDeadline(timeoutMs, io.now, () =>
+          controller.abort(new DeadlineError(timeoutMs, `The run's time limit of ${timeoutMs / 1000} s is over.`)),
+        );
+  return {
+    signal: controller.signal,
+    clear: () => {
+      deadline?.clear();
+      io.signal.removeEventListener('abort', follow);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/** The settings of one process as the rest of the program sees them: parsed once, never changed. */
+import path from 'node:path';
+import type { ApprovalMode } from '../permissions/types.js';
+import type { Folders } from './folders.js';
+import type { WorkerSettings } from './limits.js';
+import type { ProviderChoice } from './provider-choice.js';
+import type { Resolved } from './resolve.js';
+import type { LogLevel } from './value-types.js';
+
+export type Config = {
+  readonly provider: ProviderChoice;
+  readonly workers: WorkerSettings;
+  /** What all workers of a run may use together; absent: no limit. */
+  readonly run: {
+    readonly maxRequests?: number;
+    readonly maxTokens?: number;
+    readonly maxCostUsd?: number;
+    readonly timeoutMs?: number;
+  };
+  /** Absent: nobody chose one, and the default depends on whether there is a terminal. */
+  readonly approvalMode?: ApprovalMode;
+  readonly requests: {
+    /** Further tries after the first; 0 means none. */
+    readonly maxRetries: number;
+    readonly firstByteTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+  };
+  /** For a model whose price is not known. */
+  readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number };
+  readonly log: {
+    readonly level: LogLevel;
+    /** Absolute; absent: stderr. */
+    readonly file?: string;
+  };
+  /** Forced on or off; absent: the terminal decides. */
+  readonly color?: boolean;
+  readonly folders: Folders;
+};
+
+/** Names what was resolved. Relative file names count from `cwd`. */
+export function configFrom(
+  resolved: Resolved,
+  more: { readonly provider: ProviderChoice; readonly folders: Folders; readonly cwd: string },
+): Config {
+  const { values } = resolved;
+  return {
+    provider: more.provider,
+    workers: {
+      parallel: values.CHATCLI_AGENT_PARALLEL_MODE,
+      maxTurns: values.CHATCLI_AGENT_WORKER_MAX_TURNS,
+      timeoutMs: values.CHATCLI_AGENT_WORKER_TIMEOUT,
+      own: resolved.overrides,
+      fromFlags: present({
+        model: resolved.origins.CHATCLI_MODEL === 'flag' ? values.CHATCLI_MODEL : undefined,
+        maxTurns:
+          resolved.origins.CHATCLI_AGENT_WORKER_MAX_TURNS === 'flag'
+            ? values.CHATCLI_AGENT_WORKER_MAX_TURNS
+            : undefined,
+      }),
+    },
+    run: present({
+      maxRequests: values.CHATCLI_MAX_REQUESTS,
+      maxTokens: values.CHATCLI_MAX_TOKENS_TOTAL,
+      maxCostUsd: values.CHATCLI_MAX_BUDGET_USD,
+      timeoutMs: values.CHATCLI_TIMEOUT,
+    }),
+    requests: {
+      maxRetries: values.CHATCLI_MAX_RETRIES,
+      firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,
+      idleTimeoutMs: values.CHATCLI_IDLE_TIMEOUT,
+    },
+    log: logFrom(resolved, more.cwd),
+    folders: more.folders,
+    ...present({
+      approvalMode: values.CHATCLI_APPROVAL_MODE,
+      price: priceFrom(resolved),
+      color: colorFrom(resolved),
+    }),
+  };
+}
+
+function logFrom({ values }: Resolved, cwd: string): Config['log'] {
+  const named = values.CHATCLI_LOG_FILE;
+  const level = values.LOG_LEVEL ?? (named === undefined ? 'silent' : 'info');
+  return { level, ...present({ file: named && path.resolve(cwd, named) }) };
+}
+
+function priceFrom({ values }: Resolved): Config['price'] {
+  const { CHATCLI_PRICE_INPUT: input, CHATCLI_PRICE_OUTPUT: output } = values;
+  return input === undefined || output === undefined
+    ? undefined
+    : { inputUsdPerMillion: input, outputUsdPerMillion: output };
+}
+
+function colorFrom({ values }: Resolved): boolean | undefined {
+  if (values.NO_COLOR !== undefined) return false;
+  return values.FORCE_COLOR === undefined ? undefined : !['0', 'false'].includes(values.FORCE_COLOR.toLowerCase());
+}
+
+/** The fields that have a value, so that "absent" is one thing and not two. */
+function present<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+}

@@ -1,0 +1,81 @@
+/** Finds the instruction files that count for a folder: AGENTS.md and its kin. */
+import { lstat, readFile, realpath } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+
+/** A quarter of this is a long file already; all of it is paid for in every request. */
+const LIMIT_BYTES = 32 * 1024;
+/** The first of these that a folder holds counts for it. */
+const NAMES = ['AGENTS.override.md', 'AGENTS.md', 'CLAUDE.md'];
+
+export type Instructions = {
+  /** From the widest scope to the nearest. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  /** Set when not all of them fitted in 32 KiB. */
+  readonly cut: boolean;
+};
+
+/** Reads the user's file (if any), then one file a folder from the repository's root down to `cwd`. */
+export async function loadInstructions(cwd: string, userFolder: string): Promise<Instructions> {
+  const root = await repositoryRoot(cwd);
+  const candidates = [await readFirst(userFolder, userFolder)];
+  for (const folder of foldersBetween(root, cwd)) candidates.push(await readFirst(folder, root));
+
+  const files: { path: string; text: string }[] = [];
+  let left = LIMIT_BYTES;
+  let cut = false;
+  for (const candidate of candidates) {
+    if (candidate === undefined) continue;
+    const bytes = Buffer.from(candidate.text);
+    const text =
+      bytes.length <= left ? candidate.text : new TextDecoder().decode(bytes.subarray(0, left)).replace(/\uFFFD$/, '');
+    cut ||= bytes.length > left;
+    left -= Math.min(left, bytes.length);
+    if (text !== '') files.push({ path: candidate.path, text });
+  }
+  return { files, cut };
+}
+
+/** The nearest folder with a `.git` in it; `cwd` itself where there is none. */
+async function repositoryRoot(cwd: string): Promise<string> {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (await exists(join(folder, '.git'))) return folder;
+    if (dirname(folder) === folder) return cwd;
+  }
+}
+
+function foldersBetween(root: string, cwd: string): readonly string[] {
+  const steps = relative(root, cwd)
+    .split(sep)
+    .filter((step) => step !== '');
+  return [root, ...steps.map((_step, index) => join(root, ...steps.slice(0, index + 1)))];
+}
+
+async function readFirst(folder: string, root: string): Promise<{ path: string; text: string } | undefined> {
+  for (const name of NAMES) {
+    const path = join(folder, name);
+    const text = await readInside(path, root);
+    if (text !== undefined && text.trim() !== '') return { path, text };
+  }
+  return undefined;
+}
+
+/** The text of a regular file that really lies below `root`: a link out of the project brings in nothing. */
+async function readInside(path: string, root: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    const inside = !relative(await realpath(root), real).startsWith('..');
+    const stats = await lstat(real);
+    if (!inside || !stats.isFile() || stats.size > 10 * LIMIT_BYTES) return undefined;
+    return (await readFile(real, 'utf8')).replace(/^\uFEFF/, '');
+  } catch {
+    // Not there or not readable: an optional file that does not count.
+    return undefined;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

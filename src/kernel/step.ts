@@ -1,0 +1,235 @@
+/**
+ * The ReAct loop as a pure machine: reason, act, observe (Yao et al., 2022, arXiv:2210.03629). It decides what comes
+ * next and when to stop; asking the model and running tools is its driver's work. No promise, clock, id or import.
+ */
+import {
+  fingerprintOfCall,
+  fingerprintOfText,
+  NOTHING_SEEN,
+  REPEATS_UNTIL_END,
+  REPEATS_UNTIL_NOTE,
+  remember,
+  repeatsOf,
+} from './stuck.js';
+import { answerOpenCalls, openCalls, resultMessage } from './transcript.js';
+import type {
+  Action,
+  End,
+  Limits,
+  Message,
+  Observation,
+  Reply,
+  State,
+  Step,
+  Stop,
+  ToolCall,
+  ToolResult,
+  Usage,
+} from './types.js';
+
+/** An empty reply is asked for again until this many came in a row. */
+const EMPTY_REPLIES_UNTIL_END = 3;
+/** The same call refused this often ends the run: asking again will not help. */
+const DENIALS_UNTIL_END = 3;
+
+export const NO_USAGE: Usage = {
+  requests: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: 0,
+};
+
+const NOT_RUN = 'Not run: interrupted.';
+const CUT_OFF =
+  'Not run: the reply was cut off at its length limit, so this call may be incomplete. Send it again in smaller pieces.';
+const EMPTY_NUDGE = 'Your last reply was empty. Go on with the task: call a tool, or give the final answer.';
+const STUCK_NOTE =
+  '\n\n[This is the third time that this call gave this same result. Try something else, or say what blocks you.]';
+
+/** An observation that does not fit the state. The state it was offered to is as it was. */
+export class InvalidStep extends Error {
+  override readonly name = 'InvalidStep';
+}
+
+/** The first step of a run over `messages`, which end with the task. */
+export function start(messages: readonly Message[], limits: Limits): Step {
+  return reason({
+    phase: 'reason',
+    messages,
+    openingCount: messages.length,
+    limits,
+    turns: 0,
+    emptyReplies: 0,
+    usage: NO_USAGE,
+    stuck: NOTHING_SEEN,
+    denials: {},
+  });
+}
+
+/**
+ * The step after `seen`.
+ * @throws {InvalidStep} when `seen` does not answer the state's last action.
+ */
+export function observe(state: State, seen: Observation): Step {
+  if (state.phase === 'finished') throw new InvalidStep('The run has ended: nothing can be observed any more.');
+  switch (seen.kind) {
+    case 'reply':
+      return state.phase === 'summary' ? onSummary(state, seen) : onReply(state, seen);
+    case 'results':
+      return onResults(state, seen.results);
+    case 'stop':
+      return onStop(state, seen);
+    default:
+      return seen satisfies never;
+  }
+}
+
+/** The sum of two usages, count by count. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return {
+    requests: left.requests + right.requests,
+    promptTokens: left.promptTokens + right.promptTokens,
+    completionTokens: left.completionTokens + right.completionTokens,
+    cachedTokens: left.cachedTokens + right.cachedTokens,
+    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
+    totalTokens: left.totalTokens + right.totalTokens,
+  };
+}
+
+function onReply(before: State, reply: Reply): Step {
+  if (before.phase !== 'reason') throw new InvalidStep('A reply came while tool calls were open.');
+  refuseBadIds(reply.toolCalls);
+  const state = { ...before, usage: addUsage(before.usage, reply.usage) };
+  const isEmpty = reply.text.trim() === '' && reply.toolCalls.length === 0;
+  if (reply.finishReason === 'content_filter') return onRefusal(state, reply);
+  if (isEmpty) return onEmptyReply(state);
+
+  const recorded = record({ ...state, turns: state.turns + 1, emptyReplies: 0 }, reply);
+  if (reply.toolCalls.length === 0) return finish(recorded, { reason: 'answered', answer: reply.text });
+  if (reply.finishReason === 'length') return next(closeCalls(recorded, CUT_OFF));
+  if (reply.text.trim() === '') return act(recorded, reply.toolCalls);
+
+  const fingerprint = fingerprintOfText(reply.text);
+  const stuck = remember(recorded.stuck, fingerprint);
+  if (repeatsOf(stuck, fingerprint) < REPEATS_UNTIL_END) return act({ ...recorded, stuck }, reply.toolCalls);
+  return finish({ ...closeCalls(recorded, NOT_RUN), stuck }, { reason: 'stuck', answer: reply.text });
+}
+
+/** The tool-free reply at a turn limit. Calls in it are dropped: there are no turns left to run them in. */
+function onSummary(before: State, reply: Reply): Step {
+  const state = record({ ...before, usage: addUsage(before.usage, reply.usage) }, { ...reply, toolCalls: [] });
+  return finish(state, { reason: 'turn-limit', answer: reply.text.trim() === '' ? lastText(before) : reply.text });
+}
+
+function onRefusal(state: State, reply: Reply): Step {
+  const message = "The provider's content filter ended the reply.";
+  return finish(state, { reason: 'failed', answer: reply.text, error: { kind: 'provider', message } });
+}
+
+function onEmptyReply(before: State): Step {
+  const state = { ...before, emptyReplies: before.emptyReplies + 1 };
+  if (state.emptyReplies < EMPTY_REPLIES_UNTIL_END) {
+    return reason({ ...state, messages: [...state.messages, { role: 'user', content: EMPTY_NUDGE }] });
+  }
+  const message = `The model gave ${EMPTY_REPLIES_UNTIL_END} empty replies in a row.`;
+  return finish(state, { reason: 'failed', answer: lastText(state), error: { kind: 'provider', message } });
+}
+
+function onResults(before: State, results: readonly ToolResult[]): Step {
+  if (before.phase !== 'act') throw new InvalidStep('Results came while no tool call was open.');
+  const calls = openCalls(before.messages);
+  const byId = new Map(results.map((result) => [result.callId, result]));
+  if (results.length !== calls.length || byId.size !== calls.length || !calls.every((call) => byId.has(call.id))) {
+    throw new InvalidStep(`Each of the ${calls.length} open calls wants exactly one result.`);
+  }
+  let state: State = before;
+  for (const call of calls) {
+    const result = byId.get(call.id);
+    if (result !== undefined) state = recordResult(state, call, result);
+  }
+  if (Object.values(state.stuck.counts).some((count) => count >= REPEATS_UNTIL_END)) {
+    return finish(state, { reason: 'stuck', answer: lastText(state) });
+  }
+  if (Object.values(state.denials).some((count) => count >= DENIALS_UNTIL_END)) {
+    return finish(state, { reason: 'denied', answer: lastText(state) });
+  }
+  return next(state);
+}
+
+function recordResult(state: State, call: ToolCall, result: ToolResult): State {
+  const fingerprint = fingerprintOfCall(call, result.output);
+  const stuck = remember(state.stuck, fingerprint);
+  const note = repeatsOf(stuck, fingerprint) === REPEATS_UNTIL_NOTE ? STUCK_NOTE : '';
+  const key = `${call.name} ${call.arguments.trim()}`;
+  return {
+    ...state,
+    messages: [...state.messages, resultMessage(call, result.output + note)],
+    stuck,
+    denials: result.denied === true ? { ...state.denials, [key]: (state.denials[key] ?? 0) + 1 } : state.denials,
+  };
+}
+
+function onStop(state: State, stop: Stop): Step {
+  return finish(closeCalls(state, NOT_RUN), {
+    reason: stop.reason,
+    answer: lastText(state),
+    ...(stop.error === undefined ? {} : { error: stop.error }),
+  });
+}
+
+/** Goes on with the next turn, or asks for a summary where none is left. */
+function next(state: State): Step {
+  if (state.turns < state.limits.maxTurns) return reason({ ...state, phase: 'reason' });
+  const content =
+    `You have used all ${state.limits.maxTurns} turns of this run and can call no more tools. ` +
+    'In a few lines: what is done, what is still open, and what the next step would be.';
+  const messages: readonly Message[] = [...state.messages, { role: 'user', content }];
+  return {
+    state: { ...state, phase: 'summary', messages },
+    action: { kind: 'reason', messages, purpose: 'summary' },
+  };
+}
+
+function reason(state: State): Step {
+  return { state, action: { kind: 'reason', messages: state.messages, purpose: 'turn' } };
+}
+
+function act(state: State, calls: readonly ToolCall[]): Step {
+  return { state: { ...state, phase: 'act' }, action: { kind: 'act', calls } };
+}
+
+function finish(state: State, end: End): Step {
+  const action: Action = { kind: 'finish', end };
+  return { state: { ...state, phase: 'finished' }, action };
+}
+
+function record(state: State, reply: Reply): State {
+  const message: Message = {
+    role: 'assistant',
+    content: reply.text,
+    ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
+    ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
+  };
+  const isEmpty = reply.text.trim() === '' && reply.toolCalls.length === 0;
+  return isEmpty ? state : { ...state, messages: [...state.messages, message] };
+}
+
+function closeCalls(state: State, output: string): State {
+  return { ...state, messages: answerOpenCalls(state.messages, output) };
+}
+
+/** The last words of the model in this run, for an ending that is not an answer. */
+function lastText(state: State): string {
+  const spoken = state.messages
+    .slice(state.openingCount)
+    .findLast((message) => message.role === 'assistant' && message.content.trim() !== '');
+  return spoken?.content ?? '';
+}
+
+function refuseBadIds(calls: readonly ToolCall[]): void {
+  const ids = new Set(calls.map((call) => call.id));
+  if (ids.size !== calls.length || ids.has('')) throw new InvalidStep('Tool call ids must be unique and not empty.');
+  if (calls.some((call) => call.name === '')) throw new InvalidStep('A tool call has no name.');
+}

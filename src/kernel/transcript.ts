@@ -1,0 +1,42 @@
+/** Keeps a history valid: behind each tool call, before anything else, exactly one result. */
+import type { Message, ToolCall } from './types.js';
+
+/** The calls at the end of a history that have no result yet. */
+export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
+  const last = messages.findLastIndex((message) => message.role === 'assistant');
+  const assistant = messages[last];
+  if (assistant?.role !== 'assistant') return [];
+  const answered = new Set(messages.slice(last + 1).map((message) => (message.role === 'tool' ? message.callId : '')));
+  return (assistant.toolCalls ?? []).filter((call) => !answered.has(call.id));
+}
+
+/** Answers each open call with `output`, so that the history can be sent again. */
+export function answerOpenCalls(messages: readonly Message[], output: string): readonly Message[] {
+  return [...messages, ...openCalls(messages).map((call) => resultMessage(call, output))];
+}
+
+export function resultMessage(call: ToolCall, output: string): Message {
+  return { role: 'tool', callId: call.id, name: call.name, content: output };
+}
+
+/**
+ * Makes a history from outside valid: results without a call and second results are left out, results are moved
+ * behind their call, and calls without one get `output`. A valid history comes back as it was.
+ */
+export function repair(messages: readonly Message[], output: string): readonly Message[] {
+  const results = new Map<string, Message[]>();
+  for (const message of messages) {
+    if (message.role === 'tool') results.set(message.callId, [...(results.get(message.callId) ?? []), message]);
+  }
+  const repaired: Message[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') continue;
+    repaired.push(message);
+    if (message.role !== 'assistant') continue;
+    for (const call of message.toolCalls ?? []) {
+      // Ids may come again in a later turn, so each call takes the earliest result that is left.
+      repaired.push(results.get(call.id)?.shift() ?? resultMessage(call, output));
+    }
+  }
+  return repaired;
+}

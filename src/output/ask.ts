@@ -1,0 +1,77 @@
+/** A plain question on stderr for one-shot runs at a terminal. Questions of several workers queue up. */
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import type { Texts } from '../texts/en.js';
+
+export type AskOptions = {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly texts: Texts;
+};
+
+export type Ask = (question: ApprovalQuestion, worker: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
+
+// Keys typed before the question was on the screen must not answer it.
+const DRAIN_MS = 150;
+
+/** Asks one question at a time. End of input, an unknown key and an abort all mean no. */
+export function createAsk({ input, output, texts }: AskOptions): Ask {
+  let last: Promise<unknown> = Promise.resolve();
+  return (question, worker, signal) => {
+    const answer = last.then(() => (signal.aborted ? 'no' : askOnce(question, worker, signal)));
+    last = answer.catch(() => undefined);
+    return answer;
+  };
+
+  async function askOnce(question: ApprovalQuestion, worker: string, signal: AbortSignal): Promise<ApprovalAnswer> {
+    await drain(input);
+    const { approval } = texts;
+    output.write(`\n${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n  ${question.reason}\n`);
+    const mayRemember = question.rule !== undefined;
+    if (mayRemember) output.write(`  [s] adds the rule ${question.rule} until this run ends\n`);
+    const line = await readLine(mayRemember ? approval.keys : approval.keysOnce, signal);
+    const key = line.trim().toLowerCase();
+    if (key === 'y' || key === 'yes') return 'once';
+    return mayRemember && (key === 's' || key === 'session') ? 'session' : 'no';
+  }
+
+  function readLine(prompt: string, signal: AbortSignal): Promise<string> {
+    return new Promise((resolve) => {
+      const reader = createInterface({ input, output, terminal: true });
+      const settle = (line: string) => {
+        signal.removeEventListener('abort', onAbort);
+        reader.close();
+        input.pause();
+        resolve(line);
+      };
+      const onAbort = () => settle('');
+      signal.addEventListener('abort', onAbort, { once: true });
+      reader.once('line', settle);
+      reader.once('close', () => settle(''));
+      // In raw mode Ctrl-C is a key, not a signal; pass it on so that the run stops as everywhere else.
+      reader.once('SIGINT', () => {
+        settle('');
+        process.kill(process.pid, 'SIGINT');
+      });
+      reader.setPrompt(prompt);
+      reader.prompt();
+    });
+  }
+}
+
+async function drain(input: Readable): Promise<void> {
+  const swallow = () => undefined;
+  input.on('data', swallow);
+  await new Promise((resolve) => setTimeout(resolve, DRAIN_MS));
+  input.off('data', swallow);
+  input.pause();
+}
+
+/** Control and direction characters made visible: what is approved is what is read. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+    if (character === '\n') return '⏎\n  ';
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}

@@ -1,0 +1,71 @@
+/** The machine-readable result: one object for `json`, the last line for `stream-json`. */
+import type { EventSink } from '../events/types.js';
+import type { Proof, Usage } from '../kernel/types.js';
+
+export type ResultInput = {
+  /** As `exit-codes.ts` names it; `success` is the only one that is no error. */
+  readonly subtype: string;
+  readonly exitCode: number;
+  readonly result: string;
+  readonly sessionId: string;
+  readonly worker: string;
+  readonly turns: number;
+  readonly durationMs: number;
+  readonly usage: Usage;
+  /** Null where a price is not known. */
+  readonly costUsd: number | null;
+  readonly model: string;
+  readonly denials: readonly {
+    readonly tool: string;
+    readonly subject: string;
+    readonly rule: string;
+    readonly reason: string;
+  }[];
+  readonly proof: Proof;
+  readonly warnings: readonly string[];
+  readonly error?: { readonly kind: string; readonly message: string; readonly hint?: string };
+};
+
+/** The `result` object of DESIGN section 9, as JSON text without a newline. */
+export function resultJson(input: ResultInput): string {
+  return JSON.stringify({
+    type: 'result',
+    subtype: input.subtype,
+    is_error: input.subtype !== 'success',
+    exit_code: input.exitCode,
+    result: input.result,
+    session_id: input.sessionId,
+    worker: input.worker,
+    num_turns: input.turns,
+    duration_ms: Math.round(input.durationMs),
+    usage: usageJson(input.usage),
+    total_cost_usd: input.costUsd,
+    model: input.model,
+    permission_denials: input.denials.map(({ tool, subject, rule, reason }) => ({ tool, subject, rule, reason })),
+    proof: {
+      files_changed: input.proof.filesChanged,
+      commands_since_last_edit: input.proof.commandsSinceLastEdit.map(({ command, exitCode }) => ({
+        command,
+        exit_code: exitCode,
+      })),
+    },
+    warnings: input.warnings,
+    ...(input.error && { error: input.error }),
+  });
+}
+
+function usageJson(usage: Usage): Readonly<Record<string, number>> {
+  return {
+    requests: usage.requests,
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    cached_tokens: usage.cachedTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    total_tokens: usage.totalTokens,
+  };
+}
+
+/** Writes each event as one line. */
+export function createJsonLinesSink(write: (text: string) => void): EventSink {
+  return (event) => write(`${JSON.stringify(event)}\n`);
+}

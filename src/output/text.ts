@@ -1,0 +1,172 @@
+/** Progress as plain lines on stderr: one reader of the event stream. Nothing is ever drawn again. */
+import type { AgentEvent, Display, EventSink } from '../events/types.js';
+import type { Outcome } from '../kernel/types.js';
+import type { Texts } from '../texts/en.js';
+import type { Colors } from './colors.js';
+import { formatMs, shorten } from './format.js';
+
+export type TextOptions = {
+  readonly write: (text: string) => void;
+  readonly colors: Colors;
+  readonly texts: Texts;
+  /** Columns of the terminal; lines are cut to it. */
+  readonly width: number;
+  /** Also shows reasoning and the whole output of tools. */
+  readonly verbose: boolean;
+};
+
+type ToolEnd = Extract<AgentEvent, { type: 'tool-end' }>;
+
+/** Rows of a diff or of output that progress shows of one call; the rest is counted. */
+const DISPLAY_ROWS = 12;
+const NAME_COLUMN = 12;
+
+export function createTextSink(options: TextOptions): EventSink {
+  const { write, colors, texts, width, verbose } = options;
+  const depths = new Map<string, number>();
+  const subjects = new Map<string, string>();
+
+  const indentOf = (event: AgentEvent) => '  '.repeat(depths.get(event.runId) ?? 0);
+  const say = (event: AgentEvent, line: string) => write(`${indentOf(event)}${line}\n`);
+  const sayAll = (event: AgentEvent, lines: readonly string[]) => {
+    for (const line of lines) say(event, line);
+  };
+  const paragraph = (event: AgentEvent, text: string) =>
+    sayAll(
+      event,
+      text
+        .trim()
+        .split('\n')
+        .map((line) => colors.dim(line)),
+    );
+
+  return (event) => {
+    switch (event.type) {
+      case 'worker-start': {
+        const depth = event.parentRunId === undefined ? 0 : (depths.get(event.parentRunId) ?? 0) + 1;
+        depths.set(event.runId, depth);
+        if (depth > 0)
+          write(
+            `${'  '.repeat(depth - 1)}${colors.cyan('▸')} ${colors.bold(event.worker)} ${colors.dim(shorten(event.task, width - 16))}\n`,
+          );
+        return;
+      }
+      case 'run-start':
+        if (event.parentRunId === undefined)
+          say(event, `${colors.cyan('●')} ${colors.bold(event.worker)} ${colors.dim(`${event.model} · ${event.cwd}`)}`);
+        return;
+      case 'message':
+        if (verbose && event.reasoning) paragraph(event, event.reasoning);
+        if (event.incomplete) say(event, colors.yellow(texts.incomplete));
+        // The words of a reply without calls are the answer, which is not progress.
+        else if (event.toolCalls.length > 0 && event.text.trim() !== '') sayAll(event, event.text.trim().split('\n'));
+        return;
+      case 'tool-start':
+        subjects.set(event.callId, event.subject ?? '');
+        return;
+      case 'tool-end':
+        say(event, toolLine(event, subjects.get(event.callId) ?? '', options));
+        subjects.delete(event.callId);
+        sayAll(event, verbose ? event.output.split('\n').map((line) => `    ${line}`) : displayLines(event, options));
+        return;
+      case 'retry':
+        say(event, colors.yellow(texts.retry(event.attempt, event.maxAttempts, formatMs(event.waitMs), event.reason)));
+        return;
+      case 'notice':
+        say(
+          event,
+          event.level === 'warning' ? colors.yellow(`${texts.warning}: ${event.text}`) : colors.dim(event.text),
+        );
+        return;
+      case 'worker-end': {
+        const depth = depths.get(event.runId) ?? 0;
+        if (depth === 0) return;
+        const facts = [texts.workerStatus[event.status], texts.turns(event.turns), formatMs(event.durationMs)].join(
+          ' · ',
+        );
+        write(`${'  '.repeat(depth - 1)}${colors.cyan('◂')} ${colors.bold(event.worker)} ${colors.dim(facts)}\n`);
+        if (event.error) say(event, colors.yellow(event.error.message));
+        return;
+      }
+      default:
+        return;
+    }
+  };
+}
+
+function toolLine(event: ToolEnd, subject: string, { colors, texts, width }: TextOptions): string {
+  const mark = event.ok ? colors.green('✓') : colors.red('✗');
+  const facts = [event.denied ? texts.denied : factOf(event, texts), formatMs(event.durationMs)].filter(
+    (fact) => fact !== '',
+  );
+  const tail = facts.join(' · ');
+  const room = Math.max(10, width - NAME_COLUMN - tail.length - 6);
+  return `${mark} ${event.name.padEnd(NAME_COLUMN)} ${shorten(subject, room)}  ${colors.dim(tail)}`;
+}
+
+function factOf(event: ToolEnd, texts: Texts): string {
+  if (event.command)
+    return event.command.exitCode === null ? (event.code ?? '') : texts.exitCode(event.command.exitCode);
+  if (!event.ok) return event.code ?? '';
+  return event.display?.kind === 'diff' ? diffCount(event.display) : texts.lines(event.output.split('\n').length);
+}
+
+function diffCount({ lines }: Extract<Display, { kind: 'diff' }>): string {
+  const count = (sign: '+' | '-') => lines.filter((line) => line.sign === sign).length;
+  return `+${count('+')} -${count('-')}`;
+}
+
+/** What is shown below a call: its diff, the end of a command's output, the reason of a refusal. */
+function displayLines(event: ToolEnd, options: TextOptions): readonly string[] {
+  const { colors, texts, width } = options;
+  if (event.denied) return [colors.yellow(`    ${event.output.split('\n')[0] ?? ''}`)];
+  const rows = rowsOf(event, options);
+  const omitted = (event.display && 'omitted' in event.display ? event.display.omitted : 0) ?? 0;
+  const shown = rows.slice(0, DISPLAY_ROWS);
+  const hidden = rows.length - shown.length + omitted;
+  const lines = shown.map((row) => `    ${row.paint(shorten(row.text, width - 6))}`);
+  return hidden > 0 ? [...lines, colors.dim(`    ${texts.moreLines(hidden)}`)] : lines;
+}
+
+type Row = { readonly text: string; readonly paint: (text: string) => string };
+
+function rowsOf({ display, ok, output }: ToolEnd, { colors }: TextOptions): readonly Row[] {
+  if (display?.kind === 'diff') {
+    const paints = { '+': colors.green, '-': colors.red, ' ': colors.dim };
+    const digits = String(display.lines.at(-1)?.line ?? 0).length;
+    return display.lines.map(({ sign, line, text }) => ({
+      text: `${String(line).padStart(digits)} ${sign} ${text}`,
+      paint: paints[sign],
+    }));
+  }
+  if (display?.kind === 'table')
+    return [display.head, ...display.rows].map((cells) => ({ text: cells.join('  '), paint: colors.dim }));
+  if (display?.kind === 'lines') return display.lines.map((text) => ({ text, paint: colors.dim }));
+  return ok
+    ? []
+    : output
+        .trim()
+        .split('\n')
+        .slice(0, 3)
+        .map((text) => ({ text, paint: colors.dim }));
+}
+
+/** The closing lines on stderr: how it ended, what was spent, and what the harness itself saw. */
+export function closingLines(
+  outcome: Outcome,
+  spent: string,
+  { colors, texts }: Pick<TextOptions, 'colors' | 'texts'>,
+): readonly string[] {
+  const { filesChanged, commandsSinceLastEdit } = outcome.proof;
+  const paint = outcome.reason === 'answered' ? colors.green : colors.yellow;
+  const facts = [texts.turns(outcome.turns), spent].join(' · ');
+  const lines = [`${paint('●')} ${texts.reason[outcome.reason]} ${colors.dim(facts)}`];
+  if (filesChanged.length > 0) lines.push(colors.dim(`  ${texts.filesChanged}: ${filesChanged.join(', ')}`));
+  if (filesChanged.length > 0 || commandsSinceLastEdit.length > 0) {
+    const ran = commandsSinceLastEdit.map(
+      ({ command, exitCode }) => `${command} (${exitCode === null ? '–' : texts.exitCode(exitCode)})`,
+    );
+    lines.push(colors.dim(`  ${texts.checks}: ${ran.length === 0 ? texts.noChecks : ran.join(', ')}`));
+  }
+  return lines;
+}

@@ -1,0 +1,98 @@
+/**
+ * Commands that no mode runs without a question: what they do cannot be taken back. A scan of the text, wide on
+ * purpose and not a boundary: whoever wants to hide a command from it can. It decides when to ask, nothing else.
+ */
+
+const MAX_CHARACTERS = 10_000; // longer ones nobody reads, and the scan would take its time.
+
+/** Why a command needs a question in every mode, as the end of a sentence, or undefined when it does not. */
+export function alwaysAskReason(command: string): string | undefined {
+  if (command.length > MAX_CHARACTERS) return 'it is too long to be looked through';
+  if (/[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(command)) return 'it holds characters that cannot be seen';
+  // Quotes and backslashes only hide a name (`\rm`, `"rm"`); a continued line is one line.
+  const plain = command.replace(/\\\r?\n/g, '').replace(/["'\\]/g, '');
+  return DANGERS.find(({ pattern }) => pattern.test(plain))?.reason;
+}
+
+// Where a program's name may stand: at the start of a command, or behind a word that runs what follows.
+const WRAPPERS =
+  'then|do|else|xargs|env|exec|command|builtin|nohup|time|timeout|nice|ionice|setsid|stdbuf|eval|busybox|-exec|-execdir|-c';
+const START = String.raw`(?:^|[;&|({\x60\n!]|(?:^|\s)(?:${WRAPPERS})(?:\s+-\S+|\s+\d\S*)*\s)\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:[^\s;&|()]{0,200}/)?`;
+/** Anything up to the end of the simple command. */
+const REST = String.raw`[^;&|\n]*`;
+const GIT = String.raw`git(?:\s+(?:-[Cc]\s+\S+|--?[a-z-]+(?:=\S+)?))*\s+`;
+
+function program(names: string, rest = ''): RegExp {
+  return new RegExp(String.raw`${START}(?:${names})(?=$|[\s;&|)}\x60])${rest}`);
+}
+
+function git(rest: string): RegExp {
+  return new RegExp(`${START}${GIT}(?:${rest})`);
+}
+
+const DANGERS: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
+  {
+    pattern: program('rm', String.raw`${REST}\s(?:-[A-Za-z]*[rR][A-Za-z]*|--rec[a-z]*)(?=$|[\s;&|)}\x60])`),
+    reason: 'it deletes folders with all that is in them',
+  },
+  {
+    pattern: program('find', String.raw`${REST}\s(?:-delete|-exec(?:dir)?\s+(?:\S*/)?(?:rm|shred))(?=$|\s)`),
+    reason: 'it deletes what it finds',
+  },
+  { pattern: program('shred|wipe|srm'), reason: 'it destroys files for good' },
+  {
+    pattern: program('sudo|doas|su|pkexec|runuser'),
+    reason: 'it runs with the rights of another user',
+  },
+  {
+    pattern: program(
+      String.raw`dd|mkfs[.\w]*|mke2fs|mkswap|fdisk|sfdisk|cfdisk|parted|wipefs|blkdiscard|diskutil|hdparm`,
+    ),
+    reason: 'it works on disks',
+  },
+  { pattern: />\s*\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper\/)/, reason: 'it writes to a disk' },
+  { pattern: program('shutdown|reboot|halt|poweroff|telinit'), reason: 'it stops the machine' },
+  {
+    pattern: program('chmod|chown|chgrp', String.raw`${REST}\s(?:-[A-Za-z]*R|--recursive)`),
+    reason: 'it changes the rights of whole folders',
+  },
+  {
+    pattern: git(
+      [
+        String.raw`reset\b${REST}\s--(?:hard|merge|keep)`,
+        'clean\\b',
+        String.raw`checkout\b${REST}\s(?:--(?=\s|$)|-f\b|--force\b|\.(?=\s|$))`,
+        String.raw`switch\b${REST}\s(?:-f\b|--force\b|--discard-changes)`,
+        'restore\\b',
+        String.raw`stash\s+(?:drop|clear)`,
+      ].join('|'),
+    ),
+    reason: 'it throws away changes that are not committed',
+  },
+  {
+    pattern: git(
+      [
+        String.raw`push\b${REST}\s(?:-[a-zA-Z]*[fd][a-zA-Z]*(?=$|\s)|--force|--mirror|--delete|--prune|\+\S|:\S)`,
+        String.raw`branch\b${REST}\s(?:-[a-zA-Z]*[DM][a-zA-Z]*|--delete)(?=$|\s)`,
+        String.raw`tag\b${REST}\s(?:-d|--delete)(?=$|\s)`,
+        'rebase\\b|filter-branch\\b|filter-repo\\b|update-ref\\b|replace\\b|gc\\b|prune\\b',
+        String.raw`commit\b${REST}\s--amend`,
+        String.raw`reflog\s+(?:expire|delete)`,
+      ].join('|'),
+    ),
+    reason: 'it rewrites or removes history',
+  },
+  {
+    pattern: /\b(?:curl|wget)\b[^;&\n]*\|\s*(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b/,
+    reason: 'it runs what it downloads',
+  },
+  {
+    pattern: /(?:^|[\s=/~])\.(?:ssh|aws|gnupg|netrc|git-credentials)(?=$|[\s/;&|)}])|\/proc\/[^\s]*\/environ\b/,
+    reason: 'it touches credentials',
+  },
+  {
+    pattern: program('npm|pnpm|yarn|cargo|twine|gem', String.raw`${REST}\s(?:publish|unpublish|yank)\b`),
+    reason: 'it publishes',
+  },
+  { pattern: /:\s*\(\s*\)\s*\{[^}]*:\s*\|\s*:/, reason: 'it multiplies itself until the machine stops' },
+];

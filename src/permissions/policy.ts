@@ -1,0 +1,193 @@
+/** Decides whether a tool call may run. Pure: the mode, the rules and where paths lead come in; asking is the caller's job. */
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { alwaysAskReason } from './always-ask.js';
+import { isProtectedPath } from './protected-paths.js';
+import { parseRuleList, ruleAllows, ruleDenies } from './rules.js';
+import { isSecretFile } from './secret-files.js';
+import { literalWords } from './shell-parse.js';
+import { isReadOnlyCommand, pathOperands } from './shell-table.js';
+import type { ApprovalMode, Decision, Request, RuleSet, Subject } from './types.js';
+
+export type PolicyContext = {
+  /** `full-auto` only exists together with `--dangerously-skip-permissions`, as long as there is no sandbox. */
+  readonly mode: ApprovalMode;
+  readonly rules: RuleSet;
+  /** The worker may only read: neither the mode nor an allow rule widens that. */
+  readonly workerReadOnly: boolean;
+  /** Whether there is somebody to ask; if not, what would be asked is denied. */
+  readonly canAsk: boolean;
+  /** Real paths of the workspace's folders, absolute, the main one first. */
+  readonly roots: readonly string[];
+  /** Follows links of an absolute path, e.g. `nearestRealPath`. Without it only names are judged. */
+  readonly realPath?: (path: string) => string;
+};
+
+/** Why something is asked for in every mode, and the name of that reason. */
+type Guard = { readonly rule: string; readonly reason: string };
+
+/**
+ * In this order: deny rules; the worker's own limit; what is asked for in every mode (protected paths, secret files,
+ * commands that cannot be undone), from which only a rule for the very command frees; commands that only read; allow
+ * rules; the mode.
+ */
+export function decide(request: Request, context: PolicyContext): Decision {
+  const { rules, workerReadOnly } = context;
+  const denying = rules.deny.find((rule) => ruleDenies(rule, request));
+  if (denying !== undefined) {
+    return {
+      kind: 'deny',
+      rule: denying.text,
+      reason: `The rule "${denying.text}" forbids it. Find a way without it.`,
+    };
+  }
+  if (request.permission === 'meta') return { kind: 'allow' };
+  const onlyReads = request.permission === 'read' || isReadOnlyCall(request, context);
+  if (workerReadOnly && !onlyReads) {
+    return { kind: 'deny', rule: 'read-only worker', reason: `This worker may only read. ${READING}` };
+  }
+  const allowing = rules.allow.find((rule) => ruleAllows(rule, request));
+  const guard = guardOf(request, context);
+  if (guard !== undefined && allowing?.spec === undefined) return byGuard(request, guard, context);
+  if (allowing !== undefined) return { kind: 'allow', rule: allowing.text };
+  return onlyReads ? { kind: 'allow' } : byMode(request, context);
+}
+
+const READING =
+  'To look at things there are read_file, list_files, search_files, and shell with one simple command: ls, cat, head, tail, wc, pwd, stat, grep or rg, without pipes, redirects and variables, on paths inside the workspace.';
+
+/** Whether all that a shell call does is read files of the workspace that are not secret. */
+function isReadOnlyCall(request: Request, context: PolicyContext): boolean {
+  if (request.permission !== 'execute' || request.subjects.length === 0) return false;
+  return request.subjects.every((subject) => {
+    if (subject.kind !== 'command' || !isReadOnlyCommand(subject.command)) return false;
+    const operands = pathOperands(literalWords(subject.command) ?? []);
+    if (operands.some((operand) => operand.split('/').includes('..'))) return false;
+    const paths = [workingFolder(subject, context), ...operandPaths(subject, context)];
+    return paths.every((path) => isInside(path, context) && !isSecret(path, context));
+  });
+}
+
+type CommandSubject = Extract<Subject, { kind: 'command' }>;
+
+function workingFolder(subject: CommandSubject, { roots }: PolicyContext): string {
+  return resolve(roots[0] ?? sep, subject.cwd);
+}
+
+/** The paths that a command of the read-only table names, absolute. */
+function operandPaths(subject: CommandSubject, context: PolicyContext): string[] {
+  const folder = workingFolder(subject, context);
+  return pathOperands(literalWords(subject.command) ?? []).map((operand) => resolve(folder, operand));
+}
+
+function isInside(path: string, context: PolicyContext): boolean {
+  return spellingsOf(path, context).every((spelling) => rootOf(spelling, context) !== undefined);
+}
+
+function isSecret(path: string, context: PolicyContext): boolean {
+  // A workspace may be called what it likes.
+  return spellingsOf(path, context).some((spelling) => !context.roots.includes(spelling) && isSecretFile(spelling));
+}
+
+/** A path as it is written and as it leads. */
+function spellingsOf(path: string, { realPath }: PolicyContext): string[] {
+  return realPath === undefined ? [path] : [path, realPath(path)];
+}
+
+function rootOf(path: string, { roots }: PolicyContext): string | undefined {
+  return roots.find((root) => {
+    const below = relative(root, path);
+    return below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below);
+  });
+}
+
+function guardOf(request: Request, context: PolicyContext): Guard | undefined {
+  for (const subject of request.subjects) {
+    if (subject.kind === 'command') {
+      const why = alwaysAskReason(subject.command);
+      if (why !== undefined)
+        return { rule: 'always ask', reason: `The command needs a question in every mode: ${why}.` };
+      const secret = operandPaths(subject, context).find((path) => isSecret(path, context));
+      if (secret !== undefined) return secretGuard(secret);
+    }
+    if (subject.kind === 'path') {
+      const path = resolve(context.roots[0] ?? sep, subject.path);
+      if (isSecret(path, context)) return secretGuard(subject.path);
+      if (request.permission === 'write' && isProtected(path, context)) {
+        const reason = `${subject.path} decides what runs later, so a change of it needs a question in every mode.`;
+        return { rule: 'protected path', reason };
+      }
+    }
+  }
+  return undefined;
+}
+
+function secretGuard(path: string): Guard {
+  return { rule: 'secret file', reason: `${path} holds secrets by its name, so it needs a question in every mode.` };
+}
+
+function isProtected(path: string, context: PolicyContext): boolean {
+  return spellingsOf(path, context).some((spelling) => {
+    const root = rootOf(spelling, context);
+    return isProtectedPath(root === undefined ? spelling : relative(root, spelling));
+  });
+}
+
+function byGuard(request: Request, { rule, reason }: Guard, { mode, canAsk }: PolicyContext): Decision {
+  if (canAsk && mode !== 'read-only') return { kind: 'ask', reason };
+  const freeing = request.permission === 'execute' ? `To allow this very command: ${commandHint(request)}.` : undefined;
+  return { kind: 'deny', rule, reason: `${reason} ${freeing ?? 'Only a person at a terminal can allow it.'}` };
+}
+
+/** The last word where no rule spoke. */
+function byMode(request: Request, { mode, canAsk }: PolicyContext): Decision {
+  const { permission } = request;
+  if (mode === 'full-auto' || (mode === 'auto-edit' && permission === 'write')) return { kind: 'allow' };
+  const hint = hintOf(request);
+  const rule = `mode ${mode}`;
+  if (mode === 'read-only') {
+    return {
+      kind: 'deny',
+      rule,
+      reason: `Mode read-only allows no ${NOUNS[permission]}. ${READING} To allow it: ${hint}.`,
+    };
+  }
+  const reason = `Mode ${mode} asks before each ${NOUNS[permission]}.`;
+  if (!canAsk) return { kind: 'deny', rule, reason: `${reason} There is nobody to ask. To allow it: ${hint}.` };
+  const session = permission === 'execute' ? exactRule(request) : request.tool;
+  return { kind: 'ask', reason, ...(session !== undefined && { rule: session }) };
+}
+
+const NOUNS = {
+  read: 'reading',
+  write: 'change of a file',
+  execute: 'command that does more than read',
+  network: 'request to the network',
+  meta: 'call',
+} as const;
+
+function hintOf(request: Request): string {
+  if (request.permission === 'execute') return commandHint(request);
+  return request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`;
+}
+
+const MAX_HINT_CHARACTERS = 200; // a longer command is not said twice.
+
+function commandHint(request: Request): string {
+  const rule = exactRule(request);
+  if (rule === undefined) return '--allowed-tools shell (every command)';
+  const isShort = rule.length <= MAX_HINT_CHARACTERS && !rule.includes('\n');
+  return `--allowed-tools ${isShort ? `'${rule.replaceAll("'", "'\\''")}'` : "'shell(THIS COMMAND)'"}`;
+}
+
+/** The rule that allows this very command and nothing else, if one can be written. */
+function exactRule(request: Request): string | undefined {
+  const [subject] = request.subjects;
+  if (subject?.kind !== 'command' || request.subjects.length > 1) return undefined;
+  const text = `shell(${subject.command})`;
+  try {
+    const [rule, ...more] = parseRuleList([text]);
+    return rule !== undefined && more.length === 0 && ruleAllows(rule, request) ? rule.text : undefined;
+  } catch {
+    return undefined; // Quotes or parentheses that do not match, or an end that reads as a pattern.
+  }
+}

@@ -1,0 +1,15 @@
+/** Which paths decide what runs later: a change there is asked for in every mode. Looks at names only. */
+import { foldedSegments } from './path-segments.js';
+
+const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
+const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules']);
+const SHELL_STARTUP = /^\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|zlogout)$/;
+
+/** `path` is relative to the workspace: a workspace that itself lies under `.claude/worktrees` is an ordinary one. */
+export function isProtectedPath(path: string): boolean {
+  const segments = foldedSegments(path);
+  const name = segments.at(-1) ?? '';
+  if (PROTECTED_NAMES.has(name) || SHELL_STARTUP.test(name)) return true;
+  // Windows opens `.git.` and `.git ` as `.git`, and `git~1` by its short name.
+  return segments.some((segment) => PROTECTED_FOLDERS.has(segment.replace(/[. ]+$/, '')) || segment === 'git~1');
+}

@@ -1,0 +1,20 @@
+/** Where a path leads on disk; for the policy, which itself looks at no disk. */
+import { realpathSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/**
+ * `path` (absolute) with all links followed, as far as it exists: what does not exist yet is put behind the deepest
+ * existing parent.
+ */
+export function nearestRealPath(path: string): string {
+  let existing = path;
+  for (;;) {
+    try {
+      return join(realpathSync(existing), relative(existing, path));
+    } catch {
+      const parent = dirname(existing);
+      if (parent === existing) return path;
+      existing = parent;
+    }
+  }
+}

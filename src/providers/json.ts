@@ -1,0 +1,27 @@
+/** Looks into JSON values whose shape nobody promised. */
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** The value if it is an object, not an array. */
+export function asRecord(value: unknown): JsonRecord | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonRecord) : undefined;
+}
+
+/** The value if it is a text, else an empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value if it is a count, else 0. */
+export function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+}
+
+/** The value of a JSON text, or undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // The caller decides what a broken text means.
+  }
+}

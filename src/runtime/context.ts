@@ -1,0 +1,90 @@
+/** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
+
+import type { Emitter } from '../events/emitter.js';
+import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import type { Decision, Request } from '../permissions/types.js';
+import type { Provider } from '../providers/types.js';
+import { advertise } from '../tools/spec.js';
+import type { Tool } from '../tools/types.js';
+import type { Worker } from '../workers/types.js';
+import type { Budget } from './budget.js';
+import { createLedger, type Ledger } from './ledger.js';
+import type { RunContext, RunTask, WorkerLimits } from './types.js';
+
+/** What all workers of one tree share. */
+export type RunTree = {
+  readonly provider: Provider;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly workers: ReadonlyMap<string, Worker>;
+  readonly toolContext: RunContext['toolContext'];
+  readonly emitter: Emitter;
+  readonly budget: Budget;
+  readonly ledger: Ledger;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** Off: no worker gets `delegate`. */
+  readonly mayDelegate: boolean;
+  /** How a worker's task is run: the loop, or a pipeline around it. */
+  readonly runTask: RunTask;
+  readonly modelOf: (worker: Worker) => string;
+  readonly limitsOf: (worker: Worker) => WorkerLimits;
+  readonly systemPromptOf: (worker: Worker) => string;
+  /** Judges a call of this worker; looked up anew each time, since a person's answer may add a rule. */
+  readonly decide: (request: Request, worker: Worker) => Decision;
+  /** Asks the person. `no` at once where nobody can answer. */
+  readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
+};
+
+export type Placement = {
+  readonly signal: AbortSignal;
+  readonly parentRunId?: string;
+  readonly delegate?: RunContext['delegate'];
+};
+
+/** The context of one run of `worker`. It has `delegate` only if it was given one. */
+export function createRunContext(tree: RunTree, worker: Worker, placement: Placement): RunContext {
+  const runId = tree.newId();
+  const { signal, parentRunId, delegate } = placement;
+  const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
+  const tools = toolsOf(worker, tree.tools, delegate !== undefined);
+  return {
+    runId,
+    ...(parentRunId !== undefined && { parentRunId }),
+    worker,
+    model: tree.modelOf(worker),
+    limits: tree.limitsOf(worker),
+    provider: tree.provider,
+    tools,
+    toolSpecs: advertise(tools.values()),
+    toolContext: tree.toolContext,
+    systemPrompt: tree.systemPromptOf(worker),
+    emit,
+    decide: (request) => tree.decide(request, worker),
+    approve: async (question, callId, approvalSignal) => {
+      const approvalId = tree.newId();
+      emit({ type: 'approval-request', approvalId, callId, ...question });
+      let answer: ApprovalAnswer = 'no';
+      try {
+        answer = await tree.ask(question, worker, approvalSignal);
+      } finally {
+        emit({ type: 'approval-response', approvalId, answer });
+      }
+      return answer;
+    },
+    budget: tree.budget,
+    ledger: createLedger(tree.ledger),
+    signal,
+    now: tree.now,
+    ...(delegate && { delegate }),
+  };
+}
+
+function toolsOf(worker: Worker, all: ReadonlyMap<string, Tool>, mayDelegate: boolean): ReadonlyMap<string, Tool> {
+  const names = worker.tools.filter((name) => name !== 'delegate' || mayDelegate);
+  return new Map(
+    names.flatMap((name) => {
+      const tool = all.get(name);
+      return tool === undefined ? [] : [[name, tool] as const];
+    }),
+  );
+}

@@ -1,0 +1,40 @@
+/** The words shown to people, in English. Other languages have the same keys. */
+export const en = {
+  turns: (count: number) => (count === 1 ? '1 turn' : `${count} turns`),
+  tokens: (count: number) => `${count.toLocaleString('en-US')} tokens`,
+  lines: (count: number) => (count === 1 ? '1 line' : `${count} lines`),
+  moreLines: (count: number) => (count === 1 ? '… 1 more line' : `… ${count} more lines`),
+  exitCode: (code: number) => `exit ${code}`,
+  denied: 'denied',
+  noTurns: 'summary',
+  retry: (attempt: number, maxAttempts: number, wait: string, reason: string) =>
+    `${reason} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
+  incomplete: 'This reply was dropped before its end.',
+  warning: 'warning',
+  error: 'error',
+  filesChanged: 'files changed',
+  checks: 'commands since the last edit',
+  noChecks: 'none: nothing was run after the last edit',
+  stoppedByLimit: 'stopped',
+  reason: {
+    answered: 'done',
+    'turn-limit': 'turn limit reached',
+    timeout: 'time limit reached',
+    budget: 'budget used up',
+    stuck: 'stopped: it went in circles',
+    denied: 'stopped: a needed action was denied',
+    interrupted: 'interrupted',
+    failed: 'failed',
+  },
+  workerStatus: { done: 'done', failed: 'failed', 'timed-out': 'timed out', cancelled: 'cancelled' },
+  /** In front of a text that is not a finished answer, so that nobody takes it for one. */
+  partial: (reason: string) => `[partial: ${reason}]`,
+  approval: {
+    asks: (worker: string, tool: string) => `${worker} wants to use ${tool}:`,
+    keys: 'Allow? [y] once  [s] this session  [n] no (default): ',
+    keysOnce: 'Allow? [y] once  [n] no (default): ',
+  },
+  moreStdin: 'Reading standard input to its end (Ctrl-D at a terminal, Ctrl-C to stop).',
+} as const;
+
+export type Texts = typeof en;

@@ -1,0 +1,24 @@
+/** The tools that there are. A new one is a folder beside these and a line here. */
+import { delegateTool } from './delegate/tool.js';
+import { editFileTool } from './edit-file/tool.js';
+import { listFilesTool } from './list-files/tool.js';
+import { readFileTool } from './read-file/tool.js';
+import { searchFilesTool } from './search-files/tool.js';
+import { shellTool } from './shell/tool.js';
+import type { Tool } from './types.js';
+import { writeFileTool } from './write-file/tool.js';
+
+const ALL: readonly Tool[] = [
+  readFileTool,
+  listFilesTool,
+  searchFilesTool,
+  editFileTool,
+  writeFileTool,
+  shellTool,
+  delegateTool,
+];
+
+/** All tools by name, in the order in which they are advertised. */
+export function createTools(): ReadonlyMap<string, Tool> {
+  return new Map(ALL.map((tool) => [tool.name, tool]));
+}

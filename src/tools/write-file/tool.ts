@@ -1,0 +1,144 @@
+/**
+ * Writes whole files. The content is written exactly as given, line ends included; only a UTF-8 byte order mark that the file had
+ * is kept.
+ */
+import { z } from 'zod';
+import type { Display } from '../../events/types.js';
+import { changedSpan, diffDisplay } from '../diff-display.js';
+import { omissionLine } from '../omission.js';
+import { decodeText, encodeText, hasLoneSurrogate, type TextFile, wideEncoding } from '../text-file.js';
+import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
+import type { Location } from '../workspace.js';
+import doc from './tool.md';
+
+const MAX_COMPARED_BYTES = 10_000_000; // A larger old file is replaced without being looked at.
+const MAX_COMPARED_LINES = 4000; // A change that spans more is told in numbers.
+
+const schema = z.object({ path: z.string(), content: z.string() });
+
+export const writeFileTool = defineTool({
+  name: 'write_file',
+  doc,
+  permission: 'write',
+  concurrency: 'path',
+  schema,
+  subjects: ({ path }) => [{ kind: 'path', path }],
+  async run({ path, content }, context): Promise<ToolOutput> {
+    if (hasLoneSurrogate(content)) {
+      throw new ToolFailure(
+        'unsupported-encoding',
+        'content has half of a surrogate pair in it, which no file can hold.',
+      );
+    }
+    const location = await context.workspace.locate(path);
+    return context.workspace.lock(location.path, () => writeFile(location, content, context));
+  },
+});
+
+async function writeFile(location: Location, content: string, { workspace }: ToolContext): Promise<ToolOutput> {
+  const { shown } = location;
+  const before = location.exists ? await readBefore(location, workspace) : null;
+  const old = before === null ? EMPTY : describeOld(before, shown);
+  refuseOmission(content, old.text ?? '', shown, before !== null);
+
+  const bom = old.bom && !content.startsWith('\ufeff');
+  const bytes = encodeText({ encoding: 'utf-8', bom, text: content });
+  if (before !== null && bytes.equals(before.head) && before.isWhole) {
+    return { ok: true, output: `${shown} already has this content; nothing was written.` };
+  }
+  await workspace.write(
+    location,
+    bytes,
+    before === null ? { replaces: null } : before.isWhole ? { replaces: before.head } : {},
+  );
+
+  const lines = countLines(content);
+  const size = content === '' ? 'now empty' : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes.length} bytes`;
+  const notes = before === null ? [] : notesOn(old, content);
+  return {
+    ok: true,
+    output: [`${before === null ? 'Created' : 'Replaced'} ${shown} (${size}).`, ...notes].join(' '),
+    display: displayOf(shown, old, content),
+    touched: [shown],
+  };
+}
+
+type Before = { readonly head: Buffer; readonly isWhole: boolean };
+
+/** What is there; of a huge file only the start. */
+async function readBefore(location: Location, workspace: ToolContext['workspace']): Promise<Before> {
+  try {
+    return { head: await workspace.read(location, MAX_COMPARED_BYTES), isWhole: true };
+  } catch (thrown) {
+    if (!(thrown instanceof ToolFailure) || thrown.code !== 'too-large') throw thrown;
+  }
+  const handle = await workspace.open(location);
+  try {
+    const head = Buffer.alloc(4);
+    const { bytesRead } = await handle.read(head, 0, head.length, 0);
+    return { head: head.subarray(0, bytesRead), isWhole: false };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `text` is undefined where the old content can't be shown as text. */
+type Old = Pick<TextFile, 'bom'> & { readonly text: string | undefined; readonly encoding: string };
+const EMPTY: Old = { bom: false, text: '', encoding: 'UTF-8' };
+
+function describeOld({ head, isWhole }: Before, shown: string): Old {
+  const wide = wideEncoding(head);
+  if (wide !== undefined) return { bom: false, text: undefined, encoding: wide };
+  try {
+    const { bom, text, encoding } = decodeText(head, shown);
+    return {
+      bom,
+      text: isWhole ? text : undefined,
+      encoding: encoding === 'utf-8' || !isWhole ? 'UTF-8' : 'not UTF-8',
+    };
+  } catch (thrown) {
+    if (thrown instanceof ToolFailure) return { bom: false, text: undefined, encoding: 'binary' };
+    throw thrown;
+  }
+}
+
+function refuseOmission(content: string, old: string, shown: string, exists: boolean): void {
+  const line = exists ? omissionLine(content, old) : undefined;
+  if (line === undefined) return;
+  throw new ToolFailure(
+    'placeholder',
+    `content has the line ${JSON.stringify(line)}, which stands for text left out. Writing it would delete that text from ${shown}: give all of it, or use edit_file.`,
+  );
+}
+
+/** What changed besides the words, which a diff by lines does not show. */
+function notesOn(old: Old, content: string): readonly string[] {
+  const notes: string[] = [];
+  if (old.encoding !== 'UTF-8') notes.push(`It was ${old.encoding}; it is UTF-8 now.`);
+  const [were, are] = [lineEndOf(old.text ?? ''), lineEndOf(content)];
+  if (were !== undefined && are !== undefined && were !== are)
+    notes.push(`Its line ends were ${were}; they are ${are} now.`);
+  return notes;
+}
+
+function lineEndOf(text: string): string | undefined {
+  const all = text.split('\n').length - 1;
+  const crlf = text.split('\r\n').length - 1;
+  if (all === 0) return undefined;
+  return crlf === 0 ? 'LF' : crlf === all ? 'CRLF' : 'mixed';
+}
+
+function displayOf(shown: string, old: Old, content: string): Display {
+  if (old.text !== undefined) {
+    const span = changedSpan(old.text, content);
+    const changedLines =
+      countLines(old.text.slice(span.oldStart, span.oldEnd)) + countLines(content.slice(span.start, span.end));
+    if (old.text === '' || changedLines <= MAX_COMPARED_LINES) return diffDisplay(shown, old.text, content, [span]);
+  }
+  const before = old.text === undefined ? old.encoding : `${countLines(old.text)} lines`;
+  return { kind: 'lines', lines: [`${shown}: ${before} before, ${countLines(content)} lines now`] };
+}
+
+function countLines(text: string): number {
+  return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}

@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import { addUsage, InvalidStep, NO_USAGE, observe, start } from '../../src/kernel/step.js';
+import type { Message, Observation, Reply, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
+
+const TASK: readonly Message[] = [
+  { role: 'system', content: 'You code.' },
+  { role: 'user', content: 'Fix it.' },
+];
+
+const call = (id: string, name = 'read_file', args = '{"path":"a"}'): ToolCall => ({ id, name, arguments: args });
+const reply = (fields: Partial<Reply>): Observation => ({
+  kind: 'reply',
+  text: '',
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { ...NO_USAGE, requests: 1, promptTokens: 3, completionTokens: 2, totalTokens: 5 },
+  ...fields,
+});
+const says = (text: string) => reply({ text });
+const calls = (...toolCalls: ToolCall[]) => reply({ toolCalls, finishReason: 'tool_calls' });
+const ok = (callId: string, output = 'fine'): ToolResult => ({ callId, output, ok: true });
+const results = (...list: ToolResult[]): Observation => ({ kind: 'results', results: list });
+const play = (seen: readonly Observation[], maxTurns = 30): Step =>
+  seen.reduce((step, observation) => observe(step.state, observation), start(TASK, { maxTurns }));
+const roles = (step: Step) => step.state.messages.map((message) => message.role);
+const denied = (callId: string): ToolResult => ({ callId, output: 'no', ok: false, code: 'denied', denied: true });
+
+/** `count` rounds of the same call, the n-th with the id `c<n>` and the result `output(n)`. */
+const rounds = (count: number, output: (round: number) => string, text = ''): Observation[] =>
+  Array.from({ length: count }, (_, round) => [
+    reply({ text, toolCalls: [call(`c${round}`)], finishReason: 'tool_calls' }),
+    results(ok(`c${round}`, output(round))),
+  ]).flat();
+
+describe('what comes next', () => {
+  it.each<[string, readonly Observation[], string]>([
+    ['asks the model first', [], 'reason'],
+    ['runs the calls of a reply', [calls(call('a'))], 'act'],
+    ['asks again after the results', [calls(call('a')), results(ok('a'))], 'reason'],
+    ['ends with a reply without calls', [says('Done.')], 'finish'],
+    ['asks again after an empty reply', [says(' \n')], 'reason'],
+    ['asks again after two empty replies', [says(''), says('')], 'reason'],
+    [
+      'does not run the calls of a reply that was cut off',
+      [reply({ toolCalls: [call('a')], finishReason: 'length' })],
+      'reason',
+    ],
+    ['takes text that was cut off as the answer', [reply({ text: 'Half', finishReason: 'length' })], 'finish'],
+  ])('%s', (_, seen, kind) => {
+    expect(play(seen).action.kind).toBe(kind);
+  });
+});
+
+describe('how a run ends', () => {
+  it.each<[string, readonly Observation[], object]>([
+    ['answered', [says('Done.')], { reason: 'answered', answer: 'Done.' }],
+    [
+      'failed by three empty replies in a row',
+      [says(''), says(''), says('')],
+      { reason: 'failed', error: { kind: 'provider' } },
+    ],
+    ['answered when only two replies in a row were empty', [says(''), says(''), says('Done.')], { reason: 'answered' }],
+    [
+      'answered when a full reply stands between empty ones',
+      [says(''), says(''), calls(call('a')), results(ok('a')), says(''), says(''), says('Done.')],
+      { reason: 'answered' },
+    ],
+    [
+      'failed by the content filter',
+      [reply({ text: 'I', finishReason: 'content_filter' })],
+      { reason: 'failed', error: { kind: 'provider' } },
+    ],
+    ['stuck at the fifth same result', rounds(5, () => 'same'), { reason: 'stuck' }],
+    [
+      'timed out with the last words',
+      [...rounds(1, () => 'x', 'Looking.'), { kind: 'stop', reason: 'timeout' }],
+      { reason: 'timeout', answer: 'Looking.' },
+    ],
+    ['interrupted', [{ kind: 'stop', reason: 'interrupted' }], { reason: 'interrupted', answer: '' }],
+    [
+      'failed with the error that the driver saw',
+      [{ kind: 'stop', reason: 'failed', error: { kind: 'provider', message: 'gone' } }],
+      { reason: 'failed', error: { kind: 'provider', message: 'gone' } },
+    ],
+    [
+      'denied when the same call was refused three times',
+      [1, 2, 3].flatMap((n) => [calls(call(`c${n}`, 'shell')), results({ ...denied(`c${n}`), output: `no ${n}` })]),
+      { reason: 'denied' },
+    ],
+  ])('%s', (_, seen, end) => {
+    expect(play(seen).action).toMatchObject({ kind: 'finish', end });
+  });
+
+  it('does not give words of an earlier run as the last words of this one', () => {
+    const first = start([...TASK, { role: 'assistant', content: 'Earlier.' }, { role: 'user', content: 'Again.' }], {
+      maxTurns: 3,
+    });
+    expect(observe(first.state, { kind: 'stop', reason: 'interrupted' }).action).toMatchObject({ end: { answer: '' } });
+  });
+
+  it('observes nothing after the end', () => {
+    const { state } = play([says('Done.')]);
+    expect(() => observe(state, says('More.'))).toThrow(InvalidStep);
+  });
+});
+
+describe('the turn limit', () => {
+  const three = rounds(3, (round) => `result ${round}`);
+
+  it('asks for a summary in one last request without tools', () => {
+    const step = play(three, 3);
+    expect(step.action).toMatchObject({ kind: 'reason', purpose: 'summary' });
+    expect(step.state.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('all 3 turns') });
+  });
+
+  it('ends as a limit with the summary, not as an answer', () => {
+    expect(play([...three, says('Half done.')], 3).action).toEqual({
+      kind: 'finish',
+      end: { reason: 'turn-limit', answer: 'Half done.' },
+    });
+  });
+
+  it('drops calls that come with the summary', () => {
+    const step = play([...three, reply({ text: 'Half.', toolCalls: [call('x')] })], 3);
+    expect(step.state.messages.at(-1)).toEqual({ role: 'assistant', content: 'Half.' });
+  });
+
+  it('falls back to the last words when the summary is empty', () => {
+    expect(play([...rounds(1, () => 'r', 'On it.'), says('')], 1).action).toMatchObject({
+      end: { reason: 'turn-limit', answer: 'On it.' },
+    });
+  });
+
+  it('lets the last turn answer', () => {
+    expect(play([...rounds(2, String), says('Done.')], 3).action).toMatchObject({ end: { reason: 'answered' } });
+  });
+
+  it.each([
+    [1, 1],
+    [2, 2],
+    [7, 7],
+  ])('counts %i turns', (maxTurns, turns) => {
+    expect(play(rounds(maxTurns, String), maxTurns).state.turns).toBe(turns);
+  });
+
+  it('does not count an empty reply as a turn', () => {
+    expect(play([says(''), says('Done.')], 1).state.turns).toBe(1);
+  });
+});
+
+describe('going in circles', () => {
+  const lastResult = (step: Step) => step.state.messages.findLast((message) => message.role === 'tool')?.content ?? '';
+
+  it.each([
+    ['no note at the second', 2, false],
+    ['a note at the third', 3, true],
+    ['no second note at the fourth', 4, false],
+  ])('same result: %s', (_, count, noted) => {
+    expect(lastResult(play(rounds(count, () => 'same'))).includes('third time')).toBe(noted);
+  });
+
+  it('never stops work whose results are new', () => {
+    expect(play(rounds(25, String)).action.kind).toBe('reason');
+  });
+
+  it('counts again from the start after something new', () => {
+    const seen = rounds(11, (round) => (round === 4 || round === 9 ? `new ${round}` : 'same'));
+    expect(play(seen).action.kind).toBe('reason');
+  });
+
+  it('sees two calls that alternate', () => {
+    const seen = Array.from({ length: 10 }, (_, n) => [
+      calls(call(`c${n}`, `tool_${n % 2}`)),
+      results(ok(`c${n}`, 'same')),
+    ]).flat();
+    expect(play(seen).action).toMatchObject({ kind: 'finish', end: { reason: 'stuck' } });
+  });
+
+  it('sees the same words in front of calls that bring nothing new', () => {
+    const seen = Array.from({ length: 6 }, (_, n) => [
+      reply({ text: 'Let me look.', toolCalls: [call(`c${n}`, `tool_${n % 3}`)] }),
+      results(ok(`c${n}`, 'same')),
+    ]).flat();
+    const eighth = [0, 1, 2].flatMap((n) => [
+      reply({ text: 'Let me look.', toolCalls: [call(`d${n}`, `tool_${n}`)] }),
+      results(ok(`d${n}`, 'same')),
+    ]);
+    const step = [...seen, ...eighth].reduce(
+      (current, observation) => (current.action.kind === 'finish' ? current : observe(current.state, observation)),
+      start(TASK, { maxTurns: 30 }),
+    );
+    expect(step.action).toMatchObject({ end: { reason: 'stuck' } });
+  });
+});
+
+describe('the history', () => {
+  it('records results in call order, whatever order they come in', () => {
+    const step = play([calls(call('a'), call('b')), results(ok('b', 'B'), ok('a', 'A'))]);
+    expect(step.state.messages.slice(-2)).toEqual([
+      { role: 'tool', callId: 'a', name: 'read_file', content: 'A' },
+      { role: 'tool', callId: 'b', name: 'read_file', content: 'B' },
+    ]);
+  });
+
+  it('answers open calls when the run is stopped during a round', () => {
+    const step = play([calls(call('a'), call('b')), { kind: 'stop', reason: 'interrupted' }]);
+    expect(roles(step)).toEqual(['system', 'user', 'assistant', 'tool', 'tool']);
+  });
+
+  it('answers calls that were cut off, saying so', () => {
+    const step = play([reply({ toolCalls: [call('a')], finishReason: 'length' })]);
+    expect(step.state.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('cut off') });
+  });
+
+  it('keeps reasoning with its message and stores no empty reply', () => {
+    const step = play([says(''), reply({ text: 'Done.', reasoning: 'Hm.' })]);
+    expect(step.state.messages.slice(2)).toEqual([
+      { role: 'user', content: expect.stringContaining('empty') },
+      { role: 'assistant', content: 'Done.', reasoning: 'Hm.' },
+    ]);
+  });
+
+  it('only ever grows at its end', () => {
+    const seen = [...rounds(3, String), says('Done.')];
+    let step = start(TASK, { maxTurns: 9 });
+    for (const observation of seen) {
+      const before = step.state.messages;
+      step = observe(step.state, observation);
+      expect(step.state.messages.slice(0, before.length)).toEqual(before);
+    }
+  });
+
+  it('survives being stored as JSON between any two steps', () => {
+    const seen = [...rounds(3, () => 'same'), says('Done.')];
+    const stored = seen.reduce<Step>(
+      (step, observation) => observe(JSON.parse(JSON.stringify(step.state)), observation),
+      start(TASK, { maxTurns: 9 }),
+    );
+    expect(stored).toEqual(play(seen, 9));
+  });
+
+  it('sums the usage of all replies', () => {
+    expect(play([calls(call('a')), results(ok('a')), says('Done.')]).state.usage).toEqual(
+      addUsage(addUsage(NO_USAGE, { ...NO_USAGE, requests: 2 }), {
+        ...NO_USAGE,
+        promptTokens: 6,
+        completionTokens: 4,
+        totalTokens: 10,
+      }),
+    );
+  });
+});
+
+describe('observations that do not fit are refused', () => {
+  const open = [calls(call('a'), call('b'))];
+  it.each<[string, readonly Observation[], Observation]>([
+    ['a result for a call that is not open', open, results(ok('a'), ok('z'))],
+    ['fewer results than open calls', open, results(ok('a'))],
+    ['two results for one call', open, results(ok('a'), ok('a'))],
+    ['more results than open calls', open, results(ok('a'), ok('b'), ok('b'))],
+    ['a reply while calls are open', open, says('Hi.')],
+    ['results while none are awaited', [], results(ok('a'))],
+    ['two calls with one id', [], calls(call('a'), call('a'))],
+    ['a call without an id', [], calls(call(''))],
+    ['a call without a name', [], calls(call('a', ''))],
+  ])('%s', (_, before, bad) => {
+    const { state } = play(before);
+    const copy = structuredClone(state);
+    expect(() => observe(state, bad)).toThrow(InvalidStep);
+    expect(state).toEqual(copy);
+  });
+});

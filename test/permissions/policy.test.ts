@@ -1,0 +1,217 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decide, type PolicyContext } from '../../src/permissions/policy.js';
+import { nearestRealPath } from '../../src/permissions/real-path.js';
+import { parseRuleList } from '../../src/permissions/rules.js';
+import type { ApprovalMode, Permission, Request } from '../../src/permissions/types.js';
+
+const shell = (command: string, cwd = '.'): Request => ({
+  tool: 'shell',
+  permission: 'execute',
+  subjects: [{ kind: 'command', command, cwd }],
+});
+const file = (tool: string, permission: Permission, path: string): Request => ({
+  tool,
+  permission,
+  subjects: [{ kind: 'path', path }],
+});
+const fetchUrl: Request = {
+  tool: 'fetch_url',
+  permission: 'network',
+  subjects: [{ kind: 'url', url: 'https://x.org' }],
+};
+const plan: Request = { tool: 'update_plan', permission: 'meta', subjects: [{ kind: 'none' }] };
+
+function context(more: Partial<PolicyContext> & { allow?: string[]; deny?: string[] } = {}): PolicyContext {
+  const { allow = [], deny = [], ...rest } = more;
+  return {
+    mode: 'ask',
+    rules: { allow: parseRuleList(allow), deny: parseRuleList(deny) },
+    workerReadOnly: false,
+    canAsk: true,
+    roots: ['/work/project', '/work/other'],
+    ...rest,
+  };
+}
+
+describe('the modes, with somebody to ask and without', () => {
+  const modes: readonly ApprovalMode[] = ['read-only', 'ask', 'auto-edit', 'full-auto'];
+  it.each([
+    ['reading a file', file('read_file', 'read', 'src/a.ts'), 'allow allow allow allow', 'allow allow allow allow'],
+    ['a plan update', plan, 'allow allow allow allow', 'allow allow allow allow'],
+    ['a read-only command', shell('ls -la src'), 'allow allow allow allow', 'allow allow allow allow'],
+    ['another command', shell('npm test'), 'deny ask ask allow', 'deny deny deny allow'],
+    ['a chain of read-only commands', shell('ls && pwd'), 'deny ask ask allow', 'deny deny deny allow'],
+    ['an edit', file('edit_file', 'write', 'src/a.ts'), 'deny ask allow allow', 'deny deny allow allow'],
+    ['a fetch', fetchUrl, 'deny ask ask allow', 'deny deny deny allow'],
+    ['a protected path', file('write_file', 'write', '.git/hooks/x'), 'deny ask ask ask', 'deny deny deny deny'],
+    ['reading a secret file', file('read_file', 'read', '.env'), 'deny ask ask ask', 'deny deny deny deny'],
+    ['writing a secret file', file('write_file', 'write', '.env'), 'deny ask ask ask', 'deny deny deny deny'],
+    ['a secret file by a command', shell('cat .env'), 'deny ask ask ask', 'deny deny deny deny'],
+    ['a command without way back', shell('git reset --hard'), 'deny ask ask ask', 'deny deny deny deny'],
+  ])('%s', (_name, request, withPerson, alone) => {
+    const kinds = (canAsk: boolean) => modes.map((mode) => decide(request, context({ mode, canAsk })).kind).join(' ');
+    expect(kinds(true)).toBe(withPerson);
+    expect(kinds(false)).toBe(alone);
+  });
+});
+
+describe('a read-only worker', () => {
+  it.each([
+    ['reads', file('read_file', 'read', 'a.ts'), 'allow'],
+    ['runs a command of the table', shell('head -5 a.ts'), 'allow'],
+    ['runs nothing else, not even by a rule', shell('npm test'), 'deny'],
+    ['writes nothing', file('edit_file', 'write', 'a.ts'), 'deny'],
+    ['fetches nothing', fetchUrl, 'deny'],
+    ['reads no secret by a command', shell('cat .env'), 'deny'],
+    ['updates its plan', plan, 'allow'],
+  ])('%s', (_name, request, kind) => {
+    const options = { workerReadOnly: true, mode: 'full-auto' as const, allow: ['shell(npm test)', 'edit', 'fetch'] };
+    expect(decide(request, context(options)).kind).toBe(kind);
+  });
+});
+
+describe('rules', () => {
+  it.each([
+    ['deny wins over the table', shell('ls'), { deny: ['shell(ls)'], allow: ['shell(ls)'] }, 'deny'],
+    ['deny wins over reading', file('read_file', 'read', 'a'), { deny: ['read'] }, 'deny'],
+    [
+      'deny wins over full-auto',
+      shell('npm publish'),
+      { deny: ['shell(npm publish)'], mode: 'full-auto' as const },
+      'deny',
+    ],
+    ['deny wins over meta', plan, { deny: ['update_plan'] }, 'deny'],
+    [
+      'allow frees the very command, in read-only mode too',
+      shell('npm test'),
+      { allow: ['shell(npm test)'], mode: 'read-only' as const, canAsk: false },
+      'allow',
+    ],
+    ['allow does not free a longer one', shell('npm test; rm x'), { allow: ['shell(npm test)'] }, 'ask'],
+    [
+      'allow frees a whole compound command that it equals',
+      shell('a && b | c'),
+      { allow: ['shell(a && b | c)'] },
+      'allow',
+    ],
+    ['allow for all of shell leaves what cannot be undone', shell('rm -rf x'), { allow: ['shell'] }, 'ask'],
+    ['allow for that very command frees it', shell('rm -rf x'), { allow: ['shell(rm -rf x)'], canAsk: false }, 'allow'],
+    ['allow for edit leaves protected paths', file('edit_file', 'write', '.git/config'), { allow: ['edit'] }, 'ask'],
+    ['allow for read leaves secret files', file('read_file', 'read', '.env'), { allow: ['read'] }, 'ask'],
+    ['allow for fetch', fetchUrl, { allow: ['fetch'], canAsk: false }, 'allow'],
+  ])('%s', (_name, request, options, kind) => {
+    expect(decide(request, context(options)).kind).toBe(kind);
+  });
+});
+
+describe('paths of read-only commands', () => {
+  it.each([
+    ['inside', 'cat src/a.ts', '.', 'allow'],
+    ['absolute, inside', 'cat /work/project/a.ts', '.', 'allow'],
+    ['absolute, in an added folder', 'cat /work/other/a.ts', '.', 'allow'],
+    ['a sibling with the same start', 'cat /work/project-evil/a', '.', 'ask'],
+    ['outside', 'cat /etc/passwd', '.', 'ask'],
+    ['upwards', 'cat ../x', '.', 'ask'],
+    ['upwards and back', 'cat src/../../project/a', '.', 'ask'],
+    ['a process environment', 'cat /proc/self/environ', '.', 'ask'],
+    ['a key', 'head -3 certs/server.pem', '.', 'ask'],
+    ['a key behind --', 'cat -- id_rsa', '.', 'ask'],
+    ['a secret in other letters', 'cat .ENV', '.', 'ask'],
+    ['a pattern that looks like a path', 'grep -n /etc/passwd src/a.ts', '.', 'allow'],
+    ['a folder to work in', 'ls', 'src', 'allow'],
+    ['a folder outside to work in', 'ls', '../other-project', 'ask'],
+    ['a secret folder to work in', 'cat config', '.ssh', 'ask'],
+  ])('%s: %s in %s → %s', (_name, command, cwd, kind) => {
+    expect(decide(shell(command, cwd), context()).kind).toBe(kind);
+  });
+});
+
+describe('links', () => {
+  let root: string;
+  beforeAll(() => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'policy-')));
+    root = join(folder, 'id_project');
+    mkdirSync(join(root, '.git'), { recursive: true });
+    writeFileSync(join(folder, 'outside'), '');
+    writeFileSync(join(root, '.env'), '');
+    symlinkSync('../outside', join(root, 'link'));
+    symlinkSync('.env', join(root, 'settings'));
+    symlinkSync('.git', join(root, 'docs'));
+    symlinkSync('..', join(root, 'up'));
+  });
+  afterAll(() => rmSync(join(root, '..'), { recursive: true }));
+
+  it.each([
+    ['a plain file', shell('cat a.ts'), 'allow'],
+    ['the workspace itself, whatever its name', shell('ls .'), 'allow'],
+    ['a link out of the workspace', shell('cat link'), 'ask'],
+    ['a link to a secret', shell('cat settings'), 'ask'],
+    ['a folder link out of the workspace', shell('ls', 'up'), 'ask'],
+    ['reading by a link to a secret', file('read_file', 'read', 'settings'), 'ask'],
+    ['listing the workspace', file('list_files', 'read', '.'), 'allow'],
+  ])('%s', (_name, request, kind) => {
+    expect(decide(request, context({ roots: [root], realPath: nearestRealPath })).kind).toBe(kind);
+  });
+
+  it('a link to a protected folder is protected', () => {
+    const request = file('write_file', 'write', 'docs/config');
+    const options = { roots: [root], realPath: nearestRealPath, mode: 'full-auto' as const, canAsk: false };
+    expect(decide(request, context(options))).toMatchObject({ kind: 'deny', rule: 'protected path' });
+  });
+
+  it('a workspace that lies under .claude is an ordinary one', () => {
+    const options = { roots: ['/w/.claude/worktrees/x'], mode: 'auto-edit' as const };
+    expect(decide(file('write_file', 'write', 'a.ts'), context(options)).kind).toBe('allow');
+    expect(decide(file('write_file', 'write', '/w/.claude/settings.json'), context(options)).kind).toBe('ask');
+  });
+});
+
+describe('what a decision says', () => {
+  it('names the exact rule that would allow a command', () => {
+    expect(decide(shell("grep -r 'x' ."), context({ canAsk: false }))).toEqual({
+      kind: 'deny',
+      rule: 'mode ask',
+      reason:
+        "Mode ask asks before each command that does more than read. There is nobody to ask. To allow it: --allowed-tools 'shell(grep -r '\\''x'\\'' .)'.",
+    });
+  });
+
+  it('names the mode that would allow an edit', () => {
+    expect(decide(file('edit_file', 'write', 'a'), context({ canAsk: false, mode: 'read-only' }))).toMatchObject({
+      rule: 'mode read-only',
+      reason: expect.stringContaining('--approval-mode auto-edit'),
+    });
+  });
+
+  it('offers the rule for a session where one may be stored', () => {
+    expect(decide(shell('npm test'), context())).toMatchObject({ kind: 'ask', rule: 'shell(npm test)' });
+    expect(decide(file('write_file', 'write', 'a'), context())).toMatchObject({ kind: 'ask', rule: 'write_file' });
+    expect(decide(shell('rm -rf x'), context())).not.toHaveProperty('rule');
+    expect(decide(file('read_file', 'read', '.env'), context())).not.toHaveProperty('rule');
+  });
+
+  it.each([
+    ['ends like a pattern', 'ls *'],
+    ['has quotes left open', "echo it's"],
+    ['begins with a blank', ' npm test'],
+  ])('offers no rule for a command that %s', (_name, command) => {
+    expect(decide(shell(command), context())).not.toHaveProperty('rule');
+  });
+
+  it('every rule that it offers or hints at allows that command', () => {
+    for (const command of ['npm test', 'a, b', 'echo "x, (y"', 'a\nb', 'f() { g; }; f']) {
+      const decision = decide(shell(command), context());
+      const rule = decision.kind === 'ask' ? decision.rule : undefined;
+      expect(decide(shell(command), context({ canAsk: false, allow: [rule ?? ''] }))).toEqual({ kind: 'allow', rule });
+    }
+  });
+
+  it('does not repeat a long command', () => {
+    const decision = decide(shell(`echo ${'x'.repeat(5_000)}`), context({ canAsk: false }));
+    expect(decision).toMatchObject({ kind: 'deny' });
+    expect(JSON.stringify(decision).length).toBeLessThan(400);
+  });
+});

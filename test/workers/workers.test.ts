@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, UsageError } from '../../src/errors.js';
+import { builtinWorkers, parseWorker } from '../../src/workers/load.js';
+import { catalogue, displayName, pickMessages, readPick, workerNamed } from '../../src/workers/select.js';
+
+const TOOLS = ['read_file', 'list_files', 'search_files', 'edit_file', 'write_file', 'shell', 'delegate'];
+const workers = builtinWorkers(TOOLS);
+const page = (head: string, prompt = 'You work.') => `---\n${head}\n---\n${prompt}\n`;
+const HEAD = 'name: mine\ndescription: d\nwhenToUse: w\ntools: [read_file]';
+
+describe('the workers that come with chatcli', () => {
+  it('are these', () => {
+    expect([...workers.keys()]).toEqual(['agent', 'chat', 'coder', 'file', 'planner', 'refiner', 'verifier']);
+  });
+
+  it.each(['chat', 'file', 'planner', 'refiner', 'verifier'])('%s may only read', (name) => {
+    expect(workers.get(name)).toMatchObject({
+      readOnly: true,
+      tools: ['read_file', 'list_files', 'search_files', 'shell'],
+    });
+  });
+
+  it('carry no limits of their own', () => {
+    expect(
+      [...workers.values()].filter((worker) => worker.maxTurns !== undefined || worker.timeoutMs !== undefined),
+    ).toEqual([]);
+  });
+
+  it('are offered to the lead, but for those a person starts', () => {
+    expect(catalogue(workers).map((worker) => worker.name)).toEqual([
+      'coder',
+      'file',
+      'planner',
+      'refiner',
+      'verifier',
+    ]);
+  });
+});
+
+describe('a worker page', () => {
+  it('becomes a worker', () => {
+    expect(parseWorker('mine.md', page(`${HEAD}\nreadOnly: true\nmaxTurns: 5\nmodel: m`), TOOLS)).toEqual({
+      name: 'mine',
+      description: 'd',
+      whenToUse: 'w',
+      tools: ['read_file'],
+      readOnly: true,
+      entry: false,
+      maxTurns: 5,
+      model: 'm',
+      prompt: 'You work.',
+    });
+  });
+
+  it.each([
+    ['with CRLF', page(HEAD).replaceAll('\n', '\r\n')],
+    ['with a byte order mark', `\uFEFF${page(HEAD)}`],
+    ['with tools as one text', page(HEAD.replace('[read_file]', 'read_file, shell'))],
+  ])('is read %s', (_, text) => {
+    expect(parseWorker('mine.md', text, TOOLS)).toMatchObject({ name: 'mine' });
+  });
+
+  it.each([
+    ['an unknown tool, naming file and line', page(HEAD.replace('read_file', 'fly')), /mine\.md:5: unknown tool fly/],
+    ['a missing field', page('name: mine\ntools: []'), /mine\.md:\d+: description/],
+    ['a wrong type, naming its line', page(`${HEAD}\nmaxTurns: many`), /mine\.md:6: maxTurns/],
+    ['an unknown field', page(`${HEAD}\nmagic: 1`), /magic/],
+    ['no front matter', 'You work.', /front matter/],
+    ['broken YAML, naming its line', page('name: mine\ntools: [read_file'), /mine\.md:\d/],
+  ])('is refused for %s', (_, text, message) => {
+    expect(() => parseWorker('mine.md', text, TOOLS)).toThrow(ConfigError);
+    expect(() => parseWorker('mine.md', text, TOOLS)).toThrow(message);
+  });
+});
+
+describe('choosing a worker', () => {
+  it.each([
+    ['coder', 'coder'],
+    ['@coder', 'coder'],
+    ['CoderAgent', 'coder'],
+    ['agent', 'agent'],
+  ])('%s is %s', (name, worker) => {
+    expect(workerNamed(name, workers).name).toBe(worker);
+  });
+
+  it('says which there are when there is none of that name', () => {
+    expect(() => workerNamed('toString', workers)).toThrow(UsageError);
+  });
+
+  it.each([
+    ['plain JSON', '{"worker": "file"}', { worker: 'file', valid: true }],
+    ['JSON in prose and capitals', 'I pick:\n```json\n{"worker":"Planner"}\n```', { worker: 'planner', valid: true }],
+    ['prose', 'The file worker.', { worker: 'coder', valid: false }],
+    ['an entry worker', '{"worker":"agent"}', { worker: 'coder', valid: false }],
+    ['an unknown worker', '{"worker":"hasOwnProperty"}', { worker: 'coder', valid: false }],
+    ['broken JSON', '{"worker":', { worker: 'coder', valid: false }],
+    ['a number', '{"worker":3}', { worker: 'coder', valid: false }],
+  ])('reads a pick given as %s', (_, answer, pick) => {
+    expect(readPick(answer, catalogue(workers))).toEqual(pick);
+  });
+
+  it('asks with every worker of the catalogue', () => {
+    const [system, user] = pickMessages('fix it', catalogue(workers));
+    for (const { name, whenToUse } of catalogue(workers)) expect(system?.content).toContain(`- ${name}: ${whenToUse}`);
+    expect(user).toEqual({ role: 'user', content: 'fix it' });
+  });
+
+  it.each([
+    ['coder', 'CoderAgent'],
+    ['agent', 'Agent'],
+    ['code-review', 'CodeReviewAgent'],
+  ])('%s is shown as %s', (name, shown) => {
+    expect(displayName(name)).toBe(shown);
+  });
+});
