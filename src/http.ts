@@ -33,8 +33,8 @@ export type HttpResponse = {
   /** The body as UTF-8 text, cut after about `maxBytes` (default 8 MiB). Throws as `body` does. */
   text(maxBytes?: number): Promise<string>;
   /**
-   * Says that the rest of the body is not wanted; a loop over `body` is then to be left. What little comes within
-   * 250 ms is read in the background so that the connection can serve again; more than that drops it.
+   * Says that the rest of the body is not wanted; a loop over `body` is then to be left. What comes within 50 ms is
+   * read, so that the connection can serve again; more than that drops it.
    */
   release(): void;
 };
@@ -85,7 +85,7 @@ type Guard = {
 };
 
 const TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
-const LINGER_MS = 250; // A well-behaved server ends a finished body within a few milliseconds.
+const LINGER_MS = 50; // The end of a finished body is most often in the same packet as its last words.
 const LONGEST_TIMER_MS = 2_147_483_647; // Node fires at once for anything longer; here it means no limit.
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -216,7 +216,7 @@ function respond(incoming: IncomingMessage, guard: Guard, parts: Exchange): Http
   const body = readBody(incoming, guard, parts.limits.idleTimeoutMs, reading);
   const release = (): void => {
     reading.isReleased = true;
-    if (!reading.isStarted) drain(incoming, guard);
+    if (!reading.isStarted) void drain(incoming, guard);
   };
   return {
     url: shownUrl(parts.url),
@@ -248,7 +248,7 @@ async function* readBody(
   } catch (cause) {
     throw guard.explain(cause);
   } finally {
-    if (reading.isReleased) drain(incoming, guard);
+    if (reading.isReleased) await drain(incoming, guard);
     else {
       guard.release();
       if (!isWhole) incoming.destroy();
@@ -256,13 +256,18 @@ async function* readBody(
   }
 }
 
-/** Reads on without looking, for `LINGER_MS` at most. */
-function drain(incoming: IncomingMessage, guard: Guard): void {
+/** Reads on without looking, until the end or for `LINGER_MS`. */
+function drain(incoming: IncomingMessage, guard: Guard): Promise<void> {
   guard.release();
-  if (incoming.destroyed) return;
-  const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
-  incoming.once('close', () => clearTimeout(timer));
-  incoming.resume();
+  return new Promise((resolve) => {
+    if (incoming.destroyed) return resolve();
+    const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
+    incoming.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    incoming.resume();
+  });
 }
 
 async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {

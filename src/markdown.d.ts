@@ -4,8 +4,9 @@ declare module '*.md' {
   export default text;
 }
 
-/** Every `.md` page of a folder, sorted by file name, as one list. */
+/** Every `.md` page of a folder as one list, sorted by file name, its front matter read. */
 declare module '*/pages:md' {
-  const pages: readonly { readonly file: string; readonly text: string }[];
+  export type Page = { readonly file: string; readonly head: unknown; readonly text: string };
+  const pages: readonly Page[];
   export default pages;
 }

@@ -48,7 +48,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     'providers/scripted',
   ],
   pino: ['output/log'],
-  yaml: ['workers/load'],
   'node:child_process': ['process'],
   'node:http': ['http'],
   'node:https': ['http'],

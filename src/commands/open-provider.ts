@@ -88,7 +88,7 @@ function noProvider(): ConfigError {
 }
 
 async function firstModel({ name, baseUrl }: Endpoint): Promise<string> {
-  const [server] = await findLocalServers({ baseUrls: [baseUrl] });
+  const [server] = await findLocalServers({ candidates: [{ preset: name, baseUrl }] });
   const model = server?.models[0];
   if (model !== undefined) return model;
   throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, { hint: 'Set OPENAI_MODEL, or pass -m MODEL.' });

@@ -63,7 +63,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
-  const tools = createTools();
+  const tools = createTools({ groups: io.groups });
   const workers = builtinWorkers([...tools.keys()]);
   const instructions = await loadInstructions(workspace.root, config.folders.config);
   const values = { workers: describeCatalogue(catalogue(workers)) };

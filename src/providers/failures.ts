@@ -127,12 +127,13 @@ function kindOfStatus(status: number): ProviderErrorKind {
 
 /** The wait that the headers ask for, in milliseconds. */
 function retryAfterOf(headers: HttpResponse['headers'], now: number): number | undefined {
-  const ms = headers.get('retry-after-ms');
-  if (ms !== null && Number(ms) >= 0) return Math.ceil(Number(ms));
+  const ms = Number.parseFloat(headers.get('retry-after-ms') ?? '');
+  if (ms >= 0) return Math.ceil(ms);
   const value = headers.get('retry-after')?.trim() ?? '';
-  if (value === '') return undefined;
-  if (Number(value) >= 0) return Math.ceil(Number(value) * 1000);
-  const date = Date.parse(value);
+  const seconds = Number(value === '' ? Number.NaN : value);
+  if (seconds >= 0) return Math.ceil(seconds * 1000);
+  // Without a letter it is no date, whatever `Date.parse` makes of it.
+  const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 

@@ -114,29 +114,30 @@ function advance(place: Exclude<Place, 'text'>, character: string): { readonly p
   }
 }
 
-// A line longer than this is passed on as it comes, and what overwrites its start becomes a line of its own.
-const MAX_HELD_CHARACTERS = 4_096;
+// A line longer than this is passed on in parts. What is kept of it is longer than any secret, so that one that is not
+// whole yet is not passed on in two halves.
+const MAX_LINE_CHARACTERS = 8_192;
+const KEPT_CHARACTERS = 4_096;
 
 /**
- * Leaves of a line that was overwritten with `\r`, as progress bars do, what stood there last. Gives whole lines, and
- * the last one at `flush`.
+ * Leaves of a line that was overwritten by `\r`, as progress bars do, what stood there last. Gives whole lines, each
+ * passed through `mask`, and the last one at `flush`.
  */
-export function createLineFolder(): TextFilter {
+export function createLineFolder(mask: (text: string) => string = (text) => text): TextFilter {
   let line = '';
   const push = (text: string): string => {
     const whole = line + text;
     const end = whole.lastIndexOf('\n') + 1;
     line = lastOverwrite(whole.slice(end));
-    let output = whole.slice(0, end);
-    if (output.includes('\r')) output = output.split('\n').map(lastOverwrite).map(withoutReturn).join('\n');
-    if (line.length > MAX_HELD_CHARACTERS) {
-      output += line.replace('\r', '\n');
-      line = '';
-    }
-    return output;
+    const lines = whole.slice(0, end);
+    const output = mask(lines.includes('\r') ? lines.split('\n').map(foldLine).join('\n') : lines);
+    if (line.length <= MAX_LINE_CHARACTERS) return output;
+    const masked = mask(foldLine(line));
+    line = masked.slice(-KEPT_CHARACTERS);
+    return output + masked.slice(0, -KEPT_CHARACTERS);
   };
   const flush = (): string => {
-    const rest = withoutReturn(line);
+    const rest = mask(foldLine(line));
     line = '';
     return rest;
   };
@@ -150,6 +151,6 @@ function lastOverwrite(line: string): string {
   return text.length === line.length ? last : `${last}\r`;
 }
 
-function withoutReturn(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
+function foldLine(line: string): string {
+  return lastOverwrite(line).replace(/\r$/, '');
 }

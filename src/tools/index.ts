@@ -4,21 +4,20 @@ import { editFileTool } from './edit-file/tool.js';
 import { listFilesTool } from './list-files/tool.js';
 import { readFileTool } from './read-file/tool.js';
 import { searchFilesTool } from './search-files/tool.js';
-import { shellTool } from './shell/tool.js';
+import { createShellTool, type ShellOptions } from './shell/tool.js';
 import type { Tool } from './types.js';
 import { writeFileTool } from './write-file/tool.js';
 
-const ALL: readonly Tool[] = [
-  readFileTool,
-  listFilesTool,
-  searchFilesTool,
-  editFileTool,
-  writeFileTool,
-  shellTool,
-  delegateTool,
-];
-
 /** All tools by name, in the order in which they are advertised. */
-export function createTools(): ReadonlyMap<string, Tool> {
-  return new Map(ALL.map((tool) => [tool.name, tool]));
+export function createTools(options: ShellOptions = {}): ReadonlyMap<string, Tool> {
+  const all: readonly Tool[] = [
+    readFileTool,
+    listFilesTool,
+    searchFilesTool,
+    editFileTool,
+    writeFileTool,
+    createShellTool(options),
+    delegateTool,
+  ];
+  return new Map(all.map((tool) => [tool.name, tool]));
 }

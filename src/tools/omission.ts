@@ -1,21 +1,29 @@
 /** Finds lines that stand for text a model left out ("... rest of the code ..."): writing them would delete that text. */
 
 const ELLIPSIS = /\.{3,}|…/;
-const NOUN =
-  '(?:code|methods?|functions?|class(?:es)?|lines?|imports?|contents?|implementations?|logic|fields?|properties|tests?|cases?|file|body|parts?|sections?|definitions?|declarations?|config(?:uration)?|rules?|routes?|elements?|items?|entries|components?|variables?|constants?|text|stuff)';
-const PHRASE = [
-  String.raw`(?:the )?(?:rest|remainder) of(?: [\w.'-]+){1,5}`,
-  `(?:the |all )?(?:(?:existing|remaining|unchanged|previous|original|other|same|omitted) ){1,2}${NOUN}(?: ${NOUN})?`,
-  '(?:code )?(?:unchanged|omitted)(?: code)?',
-  'same as (?:before|above)',
-].join('|');
-const ENDING =
-  '(?: (?:is |are )?(?:here|unchanged|omitted|continues|(?:remains?|stays?) (?:the same|unchanged|as is)|goes here|as before|above|below))?';
-const MARK = new RegExp(`^(?:${PHRASE})${ENDING}$`, 'i');
+const ALL_ELLIPSES = /\.{3,}|…/g;
+/** A comment sign, a parenthesis or dots: what an omission mark begins with, and what may close it. */
+const OPENING = /^(?:\/\/+|#+|--+|;+|%+|\{?\/\*+|<!--|[([]|"""|'''|\.{3}|…)\s*/;
+const CLOSING = /\s*(?:\*+\/\}?|-->|[)\]]|"""|''')$/;
+
+const NOUNS =
+  'code|methods?|functions?|class(?:es)?|lines?|imports?|contents?|implementations?|logic|fields?|properties|tests?|cases?|file|body|parts?|sections?|definitions?|declarations?|config(?:uration)?|rules?|routes?|elements?|items?|entries|components?|variables?|constants?|text|columns?|rows?|statements?|handlers?|options|settings|styles?';
+const MARK = new RegExp(
+  `^(?:${[
+    String.raw`(?:the )?(?:rest|remainder) of(?: [\w'-]+){1,5}`,
+    `(?:the |all )?(?:(?:existing|remaining|unchanged|previous|original|other|same|omitted) ){1,2}(?:${NOUNS})(?: (?:${NOUNS}))?`,
+    '(?:code )?(?:unchanged|omitted)(?: code)?',
+    'same as (?:before|above)',
+  ].join(
+    '|',
+  )})(?: (?:(?:is |are )?(?:here|unchanged|omitted|continues|above|below|as before)|(?:remains?|stays?) (?:the same|unchanged|as is)|goes here))?$`,
+  'i',
+);
+/** Dots on both sides say enough for any noun to do. */
+const DOTTED_MARK = /^(?:[\w'-]+ ){0,2}(?:rest|existing|remaining|unchanged|other|omitted)(?: [\w'-]+){0,3}$/i;
+/** These need no dots. */
 const STAYS = /\b(?:remains?|stays?) (?:the same|unchanged|as is)$|\bexisting code(?: here| continues)?$/i;
-/** What an omission mark begins with: a comment sign, a parenthesis or its dots; and what may close it. */
-const WRAPPING =
-  /^(?:\/\/+|#+|--+|;+|%+|\/\*+|<!--|\{\/\*|\*|\(|\[|"""|''')\s*(.*?)\s*(?:\*+\/\}?|-->|\)|\]|"""|''')?$/;
+const MAX_MARK_CHARACTERS = 200;
 
 /** The first line of `text` that is nothing but an omission mark, and does not stand in `known`; undefined if none. */
 export function omissionLine(text: string, known: string): string | undefined {
@@ -23,17 +31,15 @@ export function omissionLine(text: string, known: string): string | undefined {
   return text
     .split('\n')
     .map((line) => line.trim())
-    .find((line) => line.length < 200 && isOmission(line) && !knownLines.has(line));
+    .find((line) => line.length <= MAX_MARK_CHARACTERS && isOmission(line) && !knownLines.has(line));
 }
 
 function isOmission(line: string): boolean {
-  const inner = WRAPPING.exec(line)?.[1];
-  if (inner === undefined) return false;
-  // "(...)" within a comment is as common as a bare comment.
-  const words = inner.replace(/^[([]\s*|\s*[)\]]$/g, '');
-  const phrase = words
-    .replace(new RegExp(ELLIPSIS, 'g'), ' ')
-    .replace(/[\s.:,]+/g, ' ')
-    .trim();
-  return (ELLIPSIS.test(line) && MARK.test(phrase)) || (STAYS.test(phrase) && MARK.test(phrase));
+  if (!OPENING.test(line)) return false;
+  const inner = line.replace(OPENING, '').replace(CLOSING, '');
+  const phrase = inner.replace(ALL_ELLIPSES, ' ').replace(/[\s.:,()[\]]+/g, ' ').trim();
+  if (STAYS.test(phrase)) return MARK.test(phrase);
+  if (!ELLIPSIS.test(line)) return false;
+  const isDotted = /^(?:\.{3}|…)/.test(inner) && /(?:\.{3}|…)$/.test(inner);
+  return MARK.test(phrase) || (isDotted && DOTTED_MARK.test(phrase));
 }

@@ -1,17 +1,14 @@
-/** Reads worker pages: front matter in YAML, then the prompt. */
-import { parseDocument } from 'yaml';
+/** Reads worker pages: their front matter says what a worker is, the rest is its prompt. */
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
-import builtinPages from './pages:md';
+import builtinPages, { type Page } from './pages:md';
 import type { Worker } from './types.js';
 
-const list = z.union([z.array(z.string()), z.string().transform((text) => text.split(',').map((item) => item.trim()))]);
-
 const frontMatter = z.strictObject({
-  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'lower-case words joined by "-"'),
+  name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by "-"'),
   description: z.string().min(1),
   whenToUse: z.string().min(1),
-  tools: list,
+  tools: z.array(z.string()),
   readOnly: z.boolean().default(false),
   entry: z.boolean().default(false),
   maxTurns: z.int().positive().optional(),
@@ -19,44 +16,22 @@ const frontMatter = z.strictObject({
 });
 
 /**
- * The worker a page describes.
- * @throws {ConfigError} naming the file, and the line where one is known, when the page cannot be used.
+ * The worker that a page describes.
+ * @throws {ConfigError} naming the page and the field when it cannot be used.
  */
-export function parseWorker(file: string, text: string, knownTools: readonly string[]): Worker {
-  const match = /^---\r?\n([\s\S]*?)\r?\n---\r?\n([\s\S]*)$/.exec(text.replace(/^\uFEFF/, ''));
-  const [, head = '', prompt = ''] = match ?? [];
-  if (match === null) throw new ConfigError(`${file}: a worker page starts with front matter between two lines "---".`);
-
-  const document = parseDocument(head, { schema: 'core' });
-  const [problem] = document.errors;
-  if (problem !== undefined) throw new ConfigError(`${file}:${lineOf(head, problem.pos[0])}: ${problem.message}`);
-  const parsed = frontMatter.safeParse(document.toJS({ maxAliasCount: 0 }));
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ConfigError(
-      `${file}:${lineOfKey(head, String(issue?.path[0] ?? ''))}: ${issue?.path.join('.')}: ${issue?.message}`,
-    );
-  }
+export function workerOf({ file, head, text }: Page, knownTools: readonly string[]): Worker {
+  const parsed = frontMatter.safeParse(head);
+  if (!parsed.success) throw new ConfigError(`The worker page ${file} is not valid:\n${z.prettifyError(parsed.error)}`);
   const unknown = parsed.data.tools.filter((tool) => !knownTools.includes(tool));
   if (unknown.length > 0) {
     const hint = `The tools are: ${knownTools.join(', ')}.`;
-    throw new ConfigError(`${file}:${lineOfKey(head, 'tools')}: unknown tool ${unknown.join(', ')}.`, { hint });
+    throw new ConfigError(`The worker page ${file} names an unknown tool: ${unknown.join(', ')}.`, { hint });
   }
-  return { ...parsed.data, prompt: prompt.trim() };
+  return { ...parsed.data, prompt: text };
 }
 
 /** The workers that come with chatcli, by name. */
 export function builtinWorkers(knownTools: readonly string[]): ReadonlyMap<string, Worker> {
-  const workers = builtinPages.map(({ file, text }) => parseWorker(file, text, knownTools));
+  const workers = builtinPages.map((page) => workerOf(page, knownTools));
   return new Map(workers.map((worker) => [worker.name, worker]));
-}
-
-/** Line of an offset in the front matter, counted in the page, whose first line is `---`. */
-function lineOf(head: string, offset: number): number {
-  return head.slice(0, offset).split('\n').length + 1;
-}
-
-function lineOfKey(head: string, key: string): number {
-  const line = head.split('\n').findIndex((text) => text.startsWith(`${key}:`));
-  return line === -1 ? 1 : line + 2;
 }

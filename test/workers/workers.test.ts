@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, UsageError } from '../../src/errors.js';
-import { builtinWorkers, parseWorker } from '../../src/workers/load.js';
+import { builtinWorkers, workerOf } from '../../src/workers/load.js';
 import { catalogue, displayName, pickMessages, readPick, workerNamed } from '../../src/workers/select.js';
 
 const TOOLS = ['read_file', 'list_files', 'search_files', 'edit_file', 'write_file', 'shell', 'delegate'];
 const workers = builtinWorkers(TOOLS);
-const page = (head: string, prompt = 'You work.') => `---\n${head}\n---\n${prompt}\n`;
-const HEAD = 'name: mine\ndescription: d\nwhenToUse: w\ntools: [read_file]';
 
 describe('the workers that come with chatcli', () => {
   it('are these', () => {
@@ -38,12 +36,12 @@ describe('the workers that come with chatcli', () => {
 });
 
 describe('a worker page', () => {
+  const HEAD = { name: 'mine', description: 'd', whenToUse: 'w', tools: ['read_file'] };
+  const read = (head: object) => workerOf({ file: 'mine.md', head, text: 'You work.' }, TOOLS);
+
   it('becomes a worker', () => {
-    expect(parseWorker('mine.md', page(`${HEAD}\nreadOnly: true\nmaxTurns: 5\nmodel: m`), TOOLS)).toEqual({
-      name: 'mine',
-      description: 'd',
-      whenToUse: 'w',
-      tools: ['read_file'],
+    expect(read({ ...HEAD, readOnly: true, maxTurns: 5, model: 'm' })).toEqual({
+      ...HEAD,
       readOnly: true,
       entry: false,
       maxTurns: 5,
@@ -52,24 +50,15 @@ describe('a worker page', () => {
     });
   });
 
-  it.each([
-    ['with CRLF', page(HEAD).replaceAll('\n', '\r\n')],
-    ['with a byte order mark', `\uFEFF${page(HEAD)}`],
-    ['with tools as one text', page(HEAD.replace('[read_file]', 'read_file, shell'))],
-  ])('is read %s', (_, text) => {
-    expect(parseWorker('mine.md', text, TOOLS)).toMatchObject({ name: 'mine' });
-  });
-
-  it.each([
-    ['an unknown tool, naming file and line', page(HEAD.replace('read_file', 'fly')), /mine\.md:5: unknown tool fly/],
-    ['a missing field', page('name: mine\ntools: []'), /mine\.md:\d+: description/],
-    ['a wrong type, naming its line', page(`${HEAD}\nmaxTurns: many`), /mine\.md:6: maxTurns/],
-    ['an unknown field', page(`${HEAD}\nmagic: 1`), /magic/],
-    ['no front matter', 'You work.', /front matter/],
-    ['broken YAML, naming its line', page('name: mine\ntools: [read_file'), /mine\.md:\d/],
-  ])('is refused for %s', (_, text, message) => {
-    expect(() => parseWorker('mine.md', text, TOOLS)).toThrow(ConfigError);
-    expect(() => parseWorker('mine.md', text, TOOLS)).toThrow(message);
+  it.each<[string, object, RegExp]>([
+    ['an unknown tool', { ...HEAD, tools: ['fly'] }, /mine\.md .*fly/],
+    ['a missing field', { ...HEAD, description: undefined }, /mine\.md[\s\S]*description/],
+    ['a wrong type', { ...HEAD, maxTurns: 'many' }, /mine\.md[\s\S]*maxTurns/],
+    ['an unknown field', { ...HEAD, magic: 1 }, /magic/],
+    ['a name that no variable could be made of', { ...HEAD, name: 'My Worker' }, /lower-case/],
+  ])('is refused for %s, naming the page', (_, head, message) => {
+    expect(() => read(head)).toThrow(ConfigError);
+    expect(() => read(head)).toThrow(message);
   });
 });
 

@@ -6,7 +6,7 @@ export type NearestBlock = { readonly from: number; readonly column: number; rea
 const MAX_REPEATS = 20; // A line that stands more often in the text looked for tells nothing about the place.
 const MAX_COMPARED_LINES = 20_000;
 const MAX_COMPARED_CHARACTERS = 200;
-const LEAST_LIKENESS = 0.5; // Below it, showing the line would mislead more than help.
+const LEAST_LIKENESS = 0.4; // Below it, showing the line would mislead more than help.
 
 export function nearestBlock(file: readonly string[], old: readonly string[]): NearestBlock | undefined {
   return byEqualLines(file, old) ?? byCommonStart(file, old) ?? byLikeness(file, old);

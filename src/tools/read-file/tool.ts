@@ -6,6 +6,7 @@ import { createLineSplitter } from '../line-splitter.js';
 import { missingFile } from '../near-names.js';
 import { wideEncoding } from '../text-file.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
+import { wholeNumber } from '../whole-number.js';
 import type { Location } from '../workspace.js';
 import { createPage, MAX_LINE_BYTES, type Page } from './page.js';
 import doc from './tool.md';
@@ -17,8 +18,8 @@ const CHUNK_BYTES = 256 * 1024;
 
 const schema = z.object({
   path: z.string(),
-  offset: z.number().int().min(1).optional(),
-  limit: z.number().int().min(1).optional(),
+  offset: wholeNumber(1).optional(),
+  limit: wholeNumber(1).optional(),
 });
 
 export const readFileTool = defineTool({

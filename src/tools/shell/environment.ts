@@ -1,0 +1,65 @@
+/** What a command runs in: its shell, its environment, and the stricter one of commands that nobody was asked about. */
+import { constants } from 'node:fs';
+import { access, realpath, writeFile } from 'node:fs/promises';
+import { delimiter, isAbsolute, join, relative, sep } from 'node:path';
+import { isReadOnlyCommand } from '../../permissions/shell-table.js';
+import type { ToolContext } from '../types.js';
+
+/**
+ * The environment for `command`. One that the read-only table lets pass gets its program from outside the workspace,
+ * which could hold an `ls` of its own, and an `rg` that leaves out secret files, which an ignore file of the workspace
+ * could bring in.
+ */
+export async function environmentOf(command: string, context: ToolContext): Promise<Record<string, string>> {
+  const environment = { ...context.childEnvironment };
+  if (!isReadOnlyCommand(command)) return environment;
+  environment.PATH = await pathOutside(context.workspace.roots, environment.PATH ?? '');
+  if (/^ *['"]?rg\b/.test(command)) environment.RIPGREP_CONFIG_PATH = await writeRipgrepConfig(context);
+  return environment;
+}
+
+async function pathOutside(roots: readonly string[], path: string): Promise<string> {
+  const entries = path.split(delimiter).filter((entry) => isAbsolute(entry));
+  const real = await Promise.all(entries.map((entry) => realpath(entry).catch(() => entry)));
+  return entries.filter((_entry, index) => !roots.some((root) => contains(root, real[index] ?? ''))).join(delimiter);
+}
+
+function contains(folder: string, path: string): boolean {
+  const below = relative(folder, path);
+  return below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below);
+}
+
+// The names of permissions/secret-files.ts; these globs win over whitelists in ignore files.
+const HIDDEN_FROM_RIPGREP = [
+  ...['.env', '.env.*', '*.pem', 'id_rsa*', 'id_dsa*', 'id_ecdsa*', 'id_ed25519*', 'id_xmss*', '.netrc', '_netrc'],
+  ...['.npmrc', '.pypirc', '.git-credentials', '.ssh/', '.aws/', '.gnupg/', '.config/gh/'],
+];
+
+async function writeRipgrepConfig({ spoolDirectory }: ToolContext): Promise<string> {
+  const path = join(await spoolDirectory(), 'ripgrep.conf');
+  const lines = HIDDEN_FROM_RIPGREP.map((glob) => `--iglob=!${glob}\n`);
+  await writeFile(path, lines.join(''), { mode: 0o600 });
+  return path;
+}
+
+/** Finds bash in a PATH, and remembers it; undefined where there is none. */
+export function createShellFinder(): (path: string) => Promise<string | undefined> {
+  const known = new Map<string, Promise<string | undefined>>();
+  return (path) => {
+    const found = known.get(path) ?? findBash(path);
+    known.set(path, found);
+    return found;
+  };
+}
+
+async function findBash(path: string): Promise<string | undefined> {
+  for (const entry of path.split(delimiter).filter((entry) => isAbsolute(entry))) {
+    const file = join(entry, process.platform === 'win32' ? 'bash.exe' : 'bash');
+    const isThere = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return file;
+  }
+  return undefined;
+}
