@@ -6,21 +6,19 @@
  * process 0.6 ms over node's own spawn (medians of 300 on two cores: 3.4 ms and 2.8 ms).
  */
 import { constants } from 'node:os';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from './errors.js';
 import { farEndsOf, holdersOf, membersOf, type ProcessGroups, sendSignal, targetOf } from './process-group.js';
+import { type OutputOptions, readOutput } from './process-output.js';
 
 export { createProcessGroups, type ProcessGroups } from './process-group.js';
+export type { OutputStream } from './process-output.js';
 
 const KILL_GRACE_MS = 2_000; // between TERM and KILL after a timeout or an abort.
 const GIVE_UP_MS = 1_000; // after KILL: a process in an uninterruptible system call outlives it.
 const DRAIN_MS = 250; // after the program's end, for output that is still on its way.
 const LEFT_GRACE_MS = 200; // between TERM and KILL for what a program left running.
 const POLL_MS = 20;
-const KEPT_BYTES = 1_000_000;
-
-export type OutputStream = 'stdout' | 'stderr';
 
 export type ProcessRequest = {
   readonly file: string;
@@ -33,18 +31,11 @@ export type ProcessRequest = {
   readonly signal?: AbortSignal;
   /** Counts from the start; no limit unless given. */
   readonly timeoutMs?: number;
-  /** How much of the start of each stream the result keeps: 1 MB unless told. */
-  readonly maxBytes?: number;
   /** Text for stdin, which is closed after it; without it stdin is at its end from the start. */
   readonly input?: string;
-  /**
-   * Gets all output as it comes, never half a character; what it throws, `runProcess` throws at the end. A promise
-   * holds the program back; only what was written by then may still come meanwhile.
-   */
-  readonly onOutput?: (text: string, stream: OutputStream) => void | Promise<void>;
   /** Lists the process group while it lives. */
   readonly groups?: ProcessGroups;
-};
+} & OutputOptions;
 
 export type ProcessResult = {
   /** Null when a signal ended it, or when an abort came before it started. */
@@ -213,77 +204,6 @@ function within(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
 function livingOf(run: Running): number[] {
   return [...new Set([...membersOf(run.group), ...holdersOf(run.pipes)])].sort((a, b) => a - b);
 }
-
-/** Reads both streams: decodes, keeps the start of each, and holds the program back while `onOutput` is busy. */
-function readOutput(streams: readonly (readonly [OutputStream, Readable | null])[], request: ProcessRequest) {
-  const open = streams.flatMap(([name, stream]) =>
-    stream === null ? [] : [{ name, stream, ...createStart(request) }],
-  );
-  let bytes = 0;
-  let pending: Promise<void> = Promise.resolve();
-  let failure: { readonly cause: unknown } | undefined;
-  const hand = (text: string, name: OutputStream) => {
-    if (text === '') return;
-    let taking: unknown;
-    try {
-      taking = request.onOutput?.(text, name);
-    } catch (cause) {
-      failure ??= { cause };
-    }
-    if (!(taking instanceof Promise)) return;
-    for (const { stream } of open) stream.pause();
-    const all = Promise.all([pending, taking]).then(noop, (cause) => {
-      failure ??= { cause };
-    });
-    pending = all;
-    void all.then(() => {
-      if (pending === all) for (const { stream } of open) stream.resume();
-    });
-  };
-  for (const { name, stream, decoder, keep } of open) {
-    stream.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      keep(chunk);
-      hand(decoder.decode(chunk, { stream: true }), name);
-    });
-    // The stream may break when it is given up; what came until then counts.
-    stream.on('error', noop);
-  }
-  const ended = Promise.all(open.map(({ stream }) => new Promise<void>((resolve) => stream.once('close', resolve))));
-  const finish = async () => {
-    for (const { stream } of open) stream.destroy();
-    for (const { name, decoder } of open) hand(decoder.decode(), name);
-    await pending;
-    if (failure !== undefined) throw failure.cause;
-    const keptOf = (wanted: OutputStream) => open.find(({ name }) => name === wanted)?.kept() ?? { text: '', bytes: 0 };
-    const [stdout, stderr] = [keptOf('stdout'), keptOf('stderr')];
-    return { stdout: stdout.text, stderr: stderr.text, bytes, omittedBytes: bytes - stdout.bytes - stderr.bytes };
-  };
-  return { ended, finish };
-}
-
-/** Keeps the first `maxBytes` of a stream, and decodes the whole of it as it passes. */
-function createStart({ maxBytes = KEPT_BYTES }: ProcessRequest) {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  return {
-    // A byte order mark is text of the program's, not ours to drop.
-    decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
-    keep: (chunk: Buffer) => {
-      const start = chunk.subarray(0, maxBytes - bytes);
-      if (start.length === 0) return;
-      chunks.push(start);
-      bytes += start.length;
-    },
-    kept: () => {
-      // Decoding as a stream leaves out the half of a character that the limit may have cut.
-      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-      return { text: decoder.decode(Buffer.concat(chunks), { stream: bytes === maxBytes }), bytes };
-    },
-  };
-}
-
-function noop(): void {}
 
 /** The exit code by which a shell tells that `signal` ended a program: 128 and the signal's number. */
 export function exitCodeOf(signal: NodeJS.Signals): number {

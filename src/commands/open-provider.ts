@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
-import { findLocalServers } from '../providers/local.js';
+import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
 import { presetNamed } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
@@ -18,6 +18,8 @@ export type OpenedProvider = {
   readonly costOf: (usage: Usage, model: string) => number | undefined;
   readonly close: () => void;
 };
+
+const MODELS_TIMEOUT_MS = 5000;
 
 type Endpoint = { readonly name: string; readonly baseUrl: string; readonly apiKey: string; readonly model?: string };
 
@@ -43,6 +45,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
     apiKey: endpoint.apiKey,
     ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
     ...(preset?.sendReasoning && { sendReasoning: true }),
+    ...(preset?.tokensField && { tokensField: preset.tokensField }),
     firstByteTimeoutMs,
     idleTimeoutMs,
     now: io.now,
@@ -61,7 +64,10 @@ async function openScripted(
   try {
     text = await readFile(scriptPath, 'utf8');
   } catch (cause) {
-    throw new ConfigError(`The script of the scripted provider can't be read: ${messageOf(cause)}`, { cause, hint: 'Check CHATCLI_SCRIPT.' });
+    throw new ConfigError(`The script of the scripted provider can't be read: ${messageOf(cause)}`, {
+      cause,
+      hint: 'Check CHATCLI_SCRIPT.',
+    });
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
   const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
@@ -73,7 +79,12 @@ async function findEndpoint(model: string | undefined): Promise<Endpoint> {
   if (server === undefined) throw noProvider();
   const [first] = server.models;
   const wanted = model ?? first;
-  return { name: server.preset, baseUrl: server.baseUrl, apiKey: 'none', ...(wanted !== undefined && { model: wanted }) };
+  return {
+    name: server.preset,
+    baseUrl: server.baseUrl,
+    apiKey: 'none',
+    ...(wanted !== undefined && { model: wanted }),
+  };
 }
 
 function noProvider(): ConfigError {
@@ -87,11 +98,13 @@ function noProvider(): ConfigError {
   });
 }
 
-async function firstModel({ name, baseUrl }: Endpoint): Promise<string> {
-  const [server] = await findLocalServers({ candidates: [{ preset: name, baseUrl }] });
-  const model = server?.models[0];
+/** The first model that an endpoint offers, for one that is not a preset's own and so has no default. */
+async function firstModel({ name, baseUrl, apiKey }: Endpoint): Promise<string> {
+  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS })) ?? [];
   if (model !== undefined) return model;
-  throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, { hint: 'Set OPENAI_MODEL, or pass -m MODEL.' });
+  throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, {
+    hint: 'Set OPENAI_MODEL, or pass -m MODEL.',
+  });
 }
 
 function costFunction({ price }: Config): OpenedProvider['costOf'] {
@@ -99,13 +112,22 @@ function costFunction({ price }: Config): OpenedProvider['costOf'] {
     const known = priceOf(model);
     if (known !== undefined) return costOf(usage, known);
     if (price === undefined) return undefined;
-    return (usage.promptTokens * price.inputUsdPerMillion + usage.completionTokens * price.outputUsdPerMillion) / 1_000_000;
+    return (
+      (usage.promptTokens * price.inputUsdPerMillion + usage.completionTokens * price.outputUsdPerMillion) / 1_000_000
+    );
   };
 }
 
 /** A limit that could not be kept must not be taken. */
 function refuseUnknownPrice(config: Config, model: string, cost: OpenedProvider['costOf']): void {
-  const oneToken = { requests: 1, promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, totalTokens: 2 };
+  const oneToken = {
+    requests: 1,
+    promptTokens: 1,
+    completionTokens: 1,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    totalTokens: 2,
+  };
   if (config.run.maxCostUsd === undefined || cost(oneToken, model) !== undefined) return;
   throw new ConfigError(`A cost limit is set, but the price of ${model} is not known.`, {
     hint: 'Set CHATCLI_PRICE_INPUT and CHATCLI_PRICE_OUTPUT (USD per million tokens), or limit tokens: --max-tokens-total.',

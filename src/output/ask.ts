@@ -4,8 +4,11 @@ import type { Readable, Writable } from 'node:stream';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
 import type { Texts } from '../texts/en.js';
 
+/** A stream of keys; a real terminal can be put in raw mode. */
+type Terminal = Readable & { readonly setRawMode?: (on: boolean) => unknown };
+
 export type AskOptions = {
-  readonly input: Readable;
+  readonly input: Terminal;
   readonly output: Writable;
   readonly texts: Texts;
 };
@@ -14,6 +17,7 @@ export type Ask = (question: ApprovalQuestion, worker: string, signal: AbortSign
 
 // Keys typed before the question was on the screen must not answer it.
 const DRAIN_MS = 150;
+const CTRL_C = 3;
 
 /** Asks one question at a time. End of input, an unknown key and an abort all mean no. */
 export function createAsk({ input, output, texts }: AskOptions): Ask {
@@ -40,19 +44,19 @@ export function createAsk({ input, output, texts }: AskOptions): Ask {
     return new Promise((resolve) => {
       const reader = createInterface({ input, output, terminal: true });
       const settle = (line: string) => {
+        // First of all: closing the reader settles once more, without a line.
+        resolve(line);
         signal.removeEventListener('abort', onAbort);
         reader.close();
         input.pause();
-        resolve(line);
       };
       const onAbort = () => settle('');
       signal.addEventListener('abort', onAbort, { once: true });
       reader.once('line', settle);
       reader.once('close', () => settle(''));
-      // In raw mode Ctrl-C is a key, not a signal; pass it on so that the run stops as everywhere else.
       reader.once('SIGINT', () => {
         settle('');
-        process.kill(process.pid, 'SIGINT');
+        interrupt();
       });
       reader.setPrompt(prompt);
       reader.prompt();
@@ -60,12 +64,22 @@ export function createAsk({ input, output, texts }: AskOptions): Ask {
   }
 }
 
-async function drain(input: Readable): Promise<void> {
-  const swallow = () => undefined;
+/** In raw mode also a line that was begun but not ended is taken away. */
+async function drain(input: Terminal): Promise<void> {
+  const swallow = (keys: Buffer) => {
+    if (keys.includes(CTRL_C)) interrupt();
+  };
+  input.setRawMode?.(true);
   input.on('data', swallow);
   await new Promise((resolve) => setTimeout(resolve, DRAIN_MS));
   input.off('data', swallow);
   input.pause();
+  input.setRawMode?.(false);
+}
+
+/** In raw mode Ctrl-C is a key and not a signal; passed on, it stops the run as everywhere else. */
+function interrupt(): void {
+  process.kill(process.pid, 'SIGINT');
 }
 
 /** Control and direction characters made visible: what is approved is what is read. */

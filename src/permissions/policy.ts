@@ -43,7 +43,7 @@ export function decide(request: Request, context: PolicyContext): Decision {
   if (request.permission === 'meta') return { kind: 'allow' };
   const onlyReads = request.permission === 'read' || isReadOnlyCall(request, context);
   if (workerReadOnly && !onlyReads) {
-    return { kind: 'deny', rule: 'read-only worker', reason: `This worker may only read. ${READING}` };
+    return { kind: 'deny', rule: 'read-only worker', reason: `This worker may only read.${instead(request)}` };
   }
   const allowing = rules.allow.find((rule) => ruleAllows(rule, request));
   const guard = guardOf(request, context);
@@ -52,8 +52,12 @@ export function decide(request: Request, context: PolicyContext): Decision {
   return onlyReads ? { kind: 'allow' } : byMode(request, context);
 }
 
-const READING =
-  'To look at things there are read_file, list_files, search_files, and shell with one simple command: ls, cat, head, tail, wc, pwd, stat, grep or rg, without pipes, redirects and variables, on paths inside the workspace.';
+/** What a model can do where a command is refused for not only reading. */
+function instead({ permission }: Request): string {
+  return permission === 'execute'
+    ? ' To look at things there are read_file, list_files, search_files, and shell with one simple command: ls, cat, head, tail, wc, pwd, stat, grep or rg, without pipes, redirects and variables, on paths inside the workspace.'
+    : '';
+}
 
 /** Whether all that a shell call does is read files of the workspace that are not secret. */
 function isReadOnlyCall(request: Request, context: PolicyContext): boolean {
@@ -148,7 +152,7 @@ function byMode(request: Request, { mode, canAsk }: PolicyContext): Decision {
     return {
       kind: 'deny',
       rule,
-      reason: `Mode read-only allows no ${NOUNS[permission]}. ${READING} To allow it: ${hint}.`,
+      reason: `Mode read-only allows no ${NOUNS[permission]}.${instead(request)} To allow it: ${hint}.`,
     };
   }
   const reason = `Mode ${mode} asks before each ${NOUNS[permission]}.`;

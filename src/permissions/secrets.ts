@@ -1,4 +1,5 @@
 /** Keeps known secrets out of child processes and out of everything that is shown, stored or sent. */
+import { posix, win32 } from 'node:path';
 
 const PASSED = new Set(
   [
@@ -23,31 +24,26 @@ const SET = {
  * The whole environment of child processes, made of ours: a list of names that are passed on, and what we set. Keys
  * never are on it. Relative entries of `PATH` are dropped: they would let a workspace replace `ls`.
  */
-export function childEnvironment(parent: Readonly<Record<string, string | undefined>>): Record<string, string> {
+export function childEnvironment(
+  parent: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(parent)) {
     // Windows writes `Path` and `SystemRoot`, and does not tell cases apart.
-    const known =
-      PASSED.has(name) || PASSED_FAMILIES.test(name) || (isWindows(parent) && PASSED.has(name.toUpperCase()));
-    if (known && value !== undefined) environment[name] = value;
-  }
-  for (const name of Object.keys(environment)) {
-    if (name.toUpperCase() === 'PATH') environment[name] = absoluteEntries(environment[name] ?? '', isWindows(parent));
+    const known = platform === 'win32' ? name.toUpperCase() : name;
+    if (value === undefined || !(PASSED.has(known) || PASSED_FAMILIES.test(known))) continue;
+    environment[name] = known === 'PATH' ? absoluteEntries(value, platform) : value;
   }
   return { ...environment, ...SET };
 }
 
-function isWindows(environment: Readonly<Record<string, string | undefined>>): boolean {
-  return Object.keys(environment).some((name) => name.toUpperCase() === 'SYSTEMROOT');
-}
-
-function absoluteEntries(path: string, windows: boolean): string {
-  const separator = windows ? ';' : ':';
-  const absolute = windows ? /^(?:[A-Za-z]:[\\/]|[\\/]{2}|%)/ : /^\//;
+function absoluteEntries(path: string, platform: NodeJS.Platform): string {
+  const { delimiter, isAbsolute } = platform === 'win32' ? win32 : posix;
   return path
-    .split(separator)
-    .filter((entry) => absolute.test(entry))
-    .join(separator);
+    .split(delimiter)
+    .filter((entry) => isAbsolute(entry))
+    .join(delimiter);
 }
 
 const MARKER = '[redacted]';

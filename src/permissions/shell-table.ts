@@ -6,8 +6,12 @@
  */
 import { literalWords } from './shell-parse.js';
 
-/** Whether a flag takes a value: never, always (`-n 5`, `-n5`, `--lines=5`, `--lines 5`), or only as `--color=x`. */
-type FlagKind = 'alone' | 'value' | 'optional';
+/**
+ * Whether a flag takes a value: never, always (`-n 5`, `-n5`, `--lines=5`, `--lines 5`), or only as `--color=x`. That
+ * of a `count` must be a number: where a program takes flags before its operands only, as head does on macOS, another
+ * word there would be one more file.
+ */
+type FlagKind = 'alone' | 'value' | 'count' | 'optional';
 
 type Entry = {
   readonly flags: ReadonlyMap<string, FlagKind>;
@@ -47,8 +51,10 @@ function takeApart(words: readonly string[]): Invocation | undefined {
       const read = word.startsWith('--') ? readLong(word, entry) : readCluster(word, entry);
       if (read === undefined) return undefined;
       for (const flag of read.flags) used.add(flag);
-      // The next word is the flag's value, whatever it looks like.
-      if (read.takesNext && ++index >= rest.length) return undefined;
+      if (read.needs === undefined) continue;
+      // The next word is the flag's value, even if it looks like a flag.
+      const value = rest[++index];
+      if (value === undefined || (read.needs === 'count' && !COUNT.test(value))) return undefined;
     }
   }
   const { pattern } = entry;
@@ -56,7 +62,10 @@ function takeApart(words: readonly string[]): Invocation | undefined {
   return operands.length === 0 ? undefined : { paths: operands.slice(1) };
 }
 
-type ReadFlags = { readonly flags: readonly string[]; readonly takesNext: boolean };
+const COUNT = /^[+-]?\d+[A-Za-z]{0,3}$/;
+
+/** `needs` is set when the next word is the value of the last flag. */
+type ReadFlags = { readonly flags: readonly string[]; readonly needs?: 'value' | 'count' };
 
 /** `--name` or `--name=value`, spelled out: an abbreviation may stand for a flag that is not in the table. */
 function readLong(word: string, entry: Entry): ReadFlags | undefined {
@@ -64,40 +73,47 @@ function readLong(word: string, entry: Entry): ReadFlags | undefined {
   const flag = equals < 0 ? word : word.slice(0, equals);
   const kind = entry.flags.get(flag);
   if (kind === undefined || (kind === 'alone' && equals >= 0)) return undefined;
-  return { flags: [flag], takesNext: kind === 'value' && equals < 0 };
+  return equals < 0 && (kind === 'value' || kind === 'count') ? { flags: [flag], needs: kind } : { flags: [flag] };
 }
 
 /** `-abc`, `-n5`, `-5`: each letter must be known, and the first that takes a value takes the rest of the word. */
 function readCluster(word: string, entry: Entry): ReadFlags | undefined {
-  if (entry.counts && /^-\d+$/.test(word)) return { flags: [], takesNext: false };
+  if (entry.counts && /^-\d+$/.test(word)) return { flags: [] };
   const flags: string[] = [];
   for (const [offset, letter] of [...word.slice(1)].entries()) {
     const kind = entry.flags.get(`-${letter}`);
     if (kind === undefined) return undefined;
     flags.push(`-${letter}`);
-    if (kind === 'value') return { flags, takesNext: offset + 2 === word.length };
+    const isLast = offset + 2 === word.length;
+    if (kind === 'value' || kind === 'count') return isLast ? { flags, needs: kind } : { flags };
   }
-  return { flags, takesNext: false };
+  return { flags };
 }
 
-/** Letters that stand alone, letters and long flags that take a value, long flags that stand alone or may take one. */
+/** A program's flags: letters and long names that stand alone, names of both kinds with a value, long ones with `=`. */
 type Spec = {
   readonly alone: string;
   readonly long?: string;
   readonly value?: string;
+  readonly count?: string;
   readonly optional?: string;
   readonly counts?: true;
   readonly pattern?: readonly string[];
 };
 
-function entryOf({ alone, long = '', value = '', optional = '', counts, pattern }: Spec): Entry {
+function entryOf({ alone, long = '', value = '', count = '', optional = '', counts, pattern }: Spec): Entry {
   const flags = new Map<string, FlagKind>();
   const names = (text: string) => text.split(' ').filter((name) => name !== '');
   for (const letter of alone) flags.set(`-${letter}`, 'alone');
   for (const name of names(long)) flags.set(`--${name}`, 'alone');
   for (const name of names(optional)) flags.set(`--${name}`, 'optional');
-  for (const name of names(value)) flags.set(name.length === 1 ? `-${name}` : `--${name}`, 'value');
+  for (const name of names(value)) flags.set(dashed(name), 'value');
+  for (const name of names(count)) flags.set(dashed(name), 'count');
   return { flags, counts: counts === true, ...(pattern !== undefined && { pattern }) };
+}
+
+function dashed(name: string): string {
+  return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
 const TABLE: ReadonlyMap<string, Entry> = new Map(
@@ -115,13 +131,13 @@ const TABLE: ReadonlyMap<string, Entry> = new Map(
     head: entryOf({
       alone: 'qvz',
       long: 'quiet silent verbose zero-terminated',
-      value: 'n c lines bytes',
+      count: 'n c lines bytes',
       counts: true,
     }),
     tail: entryOf({
       alone: 'qvz',
       long: 'quiet silent verbose zero-terminated',
-      value: 'n c lines bytes',
+      count: 'n c lines bytes',
       counts: true,
     }),
     wc: entryOf({ alone: 'lwcmL', long: 'lines words bytes chars max-line-length' }),
@@ -131,7 +147,8 @@ const TABLE: ReadonlyMap<string, Entry> = new Map(
       alone: 'EFGPivwxcLlqshHnboTaIUZz',
       long: 'extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match word-regexp line-regexp count files-without-match files-with-matches quiet silent no-messages no-filename with-filename line-number byte-offset only-matching initial-tab text null',
       optional: 'color colour',
-      value: 'e m A B C regexp max-count after-context before-context context label binary-files',
+      value: 'e regexp label binary-files',
+      count: 'm A B C max-count after-context before-context context',
       counts: true,
       pattern: ['-e', '--regexp'],
     }),

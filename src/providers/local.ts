@@ -1,4 +1,4 @@
-/** Looks for model servers on this machine, at the ports where they listen by default. */
+/** Asks endpoints which models they have, and looks for servers on this machine at the ports where they listen by default. */
 import { createHttpClient, HttpError } from '../http.js';
 import { asRecord, parseJson, textOf } from './json.js';
 import { PRESETS } from './presets.js';
@@ -37,14 +37,27 @@ function isLoopback({ baseUrl }: LocalCandidate): boolean {
 }
 
 async function probe(candidate: LocalCandidate, timeoutMs: number): Promise<LocalServer | undefined> {
-  const http = createHttpClient({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs });
+  const models = await listModels({ baseUrl: candidate.baseUrl, timeoutMs });
+  return models && { ...candidate, models };
+}
+
+export type ListOptions = {
+  readonly baseUrl: string;
+  /** For the whole answer. */
+  readonly timeoutMs: number;
+  readonly apiKey?: string;
+};
+
+/** The models that an endpoint names at `GET …/models`; undefined where it gives no such list in time. */
+export async function listModels({ baseUrl, timeoutMs, apiKey }: ListOptions): Promise<readonly string[] | undefined> {
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const http = createHttpClient({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, headers });
   const controller = new AbortController();
   // A server that dribbles would outlast both timers of the client.
   const timer = setTimeout(() => controller.abort(TOO_SLOW), timeoutMs);
   try {
-    const response = await http.fetch(`${candidate.baseUrl}/models`, { signal: controller.signal });
-    const models = response.ok ? modelsIn(parseJson(await response.text(LIST_LIMIT_BYTES))) : undefined;
-    return models && { ...candidate, models };
+    const response = await http.fetch(`${baseUrl}/models`, { signal: controller.signal });
+    return response.ok ? modelsIn(parseJson(await response.text(LIST_LIMIT_BYTES))) : undefined;
   } catch (thrown) {
     // Nothing there, or something else: both are what was asked.
     if (thrown === TOO_SLOW || thrown instanceof HttpError) return undefined;

@@ -20,7 +20,10 @@ export type PreparedCall = {
   readonly problem: ToolOutput | undefined;
 };
 
-/** What came of a call. `ran` is false when it was refused, cancelled before its start or had bad arguments. */
+/**
+ * What came of a call. `ran` is false when it was refused, cancelled before its start or had bad arguments; its
+ * duration is that of the tool itself, without the time that a person took to answer.
+ */
 export type Executed = ToolOutput & {
   readonly callId: string;
   readonly durationMs: number;
@@ -76,7 +79,6 @@ export function prepareCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): P
 export async function executeCall(prepared: PreparedCall, options: ExecuteOptions): Promise<Executed> {
   const { call, subjects } = prepared;
   const { context, emit } = options;
-  const startedAt = context.now();
   const subject = describeSubjects(subjects);
   emit({
     type: 'tool-start',
@@ -87,9 +89,8 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
   });
 
   const done = await judgeAndRun(prepared, options);
-  const { denied, ran, ...output } = done;
+  const { denied, ran, durationMs, ...output } = done;
   const text = truncateOutput(context.mask(output.output), RESULT_LIMIT_BYTES);
-  const durationMs = context.now() - startedAt;
   const { ok, code, touched, command, display } = output;
   emit({
     type: 'tool-end',
@@ -119,27 +120,35 @@ export function describeSubjects(subjects: readonly Subject[]): string {
     .join(', ');
 }
 
-type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied'>;
+type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied' | 'durationMs'>;
 
 async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Promise<Judged> {
   const { tool, problem } = prepared;
   if (options.context.signal.aborted) return interrupted;
   if (problem !== undefined || tool === undefined) {
-    return { ...(problem ?? { ok: false, output: 'There is no such tool.' }), ran: false };
+    return { ...(problem ?? { ok: false, output: 'There is no such tool.' }), ran: false, durationMs: 0 };
   }
   let subjects: readonly Subject[];
   try {
     subjects = await Promise.all(prepared.subjects.map((subject) => reallyAbout(subject, options.context)));
   } catch (thrown) {
-    return { ...failureOf(thrown, tool, options.context), ran: false };
+    return { ...failureOf(thrown, tool, options.context), ran: false, durationMs: 0 };
   }
   const refusal = await judge(prepared.call, subjects, tool, options);
   if (refusal !== undefined) return refusal;
   if (options.context.signal.aborted) return interrupted;
-  return { ...(await runTool(tool, prepared.input, options.context)), ran: true };
+  const startedAt = options.context.now();
+  const output = await runTool(tool, prepared.input, options.context);
+  return { ...output, ran: true, durationMs: options.context.now() - startedAt };
 }
 
-const interrupted: Judged = { ok: false, code: 'interrupted', output: 'Not run: interrupted.', ran: false };
+const interrupted: Judged = {
+  ok: false,
+  code: 'interrupted',
+  output: 'Not run: interrupted.',
+  ran: false,
+  durationMs: 0,
+};
 
 /** A path as the gate resolves it: the policy judges where a link leads, not what it is called. */
 async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promise<Subject> {
@@ -169,7 +178,14 @@ async function judge(
 }
 
 function refusal(rule: string, reason: string): Judged {
-  return { ok: false, code: 'denied', output: `Denied (${rule}): ${reason}`, ran: false, denied: { rule, reason } };
+  return {
+    ok: false,
+    code: 'denied',
+    output: `Denied (${rule}): ${reason}`,
+    ran: false,
+    durationMs: 0,
+    denied: { rule, reason },
+  };
 }
 
 async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutput> {

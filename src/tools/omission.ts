@@ -37,7 +37,10 @@ export function omissionLine(text: string, known: string): string | undefined {
 function isOmission(line: string): boolean {
   if (!OPENING.test(line)) return false;
   const inner = line.replace(OPENING, '').replace(CLOSING, '');
-  const phrase = inner.replace(ALL_ELLIPSES, ' ').replace(/[\s.:,()[\]]+/g, ' ').trim();
+  const phrase = inner
+    .replace(ALL_ELLIPSES, ' ')
+    .replace(/[\s.:,()[\]]+/g, ' ')
+    .trim();
   if (STAYS.test(phrase)) return MARK.test(phrase);
   if (!ELLIPSIS.test(line)) return false;
   const isDotted = /^(?:\.{3}|…)/.test(inner) && /(?:\.{3}|…)$/.test(inner);

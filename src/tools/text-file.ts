@@ -47,6 +47,17 @@ export function wideEncoding(head: Uint8Array): 'UTF-16LE' | 'UTF-16BE' | 'UTF-3
   return a === 0 && b === 0 && c === 0xfe && d === 0xff ? 'UTF-32BE' : undefined;
 }
 
+/** The characters that Windows-1252 has for 0x80 to 0x9f; five of these bytes are unused and stay control characters. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+/** Bytes of an unknown encoding as people most likely wrote them; to be shown, never to be written back. */
+export function showBytes(bytes: Buffer): string {
+  // Node 20's TextDecoder takes Windows-1252 for Latin-1, where these are control characters.
+  return bytes
+    .toString('latin1')
+    .replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80] ?? character);
+}
+
 /** A lone half of a surrogate pair has no UTF-8 form: it would be written as U+FFFD. */
 export function hasLoneSurrogate(text: string): boolean {
   return /\p{Surrogate}/u.test(text);

@@ -50,12 +50,12 @@ describe('childEnvironment', () => {
 
   it('knows what Windows needs, in any letters', () => {
     const parent = { SystemRoot: 'C:\\Windows', Path: 'C:\\bin;.;D:\\x', ComSpec: 'cmd.exe', Secret: 'x' };
-    expect(childEnvironment(parent)).toMatchObject({
+    expect(childEnvironment(parent, 'win32')).toMatchObject({
       SystemRoot: 'C:\\Windows',
       Path: 'C:\\bin;D:\\x',
       ComSpec: 'cmd.exe',
     });
-    expect(childEnvironment(parent)).not.toHaveProperty('Secret');
+    expect(childEnvironment(parent, 'win32')).not.toHaveProperty('Secret');
   });
 });
 

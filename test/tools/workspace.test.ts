@@ -1,5 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, link, lstat, mkdir, readdir, readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -71,7 +83,11 @@ describe('locate', () => {
     await writeFile(join(added, 'x'), 'x');
     const root = await tempFolder();
     const workspace = await createWorkspace({ root, addDirs: [added] });
-    expect(await workspace.locate(join(added, 'x'))).toEqual({ path: join(added, 'x'), shown: join(added, 'x'), exists: true });
+    expect(await workspace.locate(join(added, 'x'))).toEqual({
+      path: join(added, 'x'),
+      shown: join(added, 'x'),
+      exists: true,
+    });
     expect(workspace.roots).toEqual([root, added]);
   });
 
@@ -192,7 +208,9 @@ describe('write', () => {
     const location = await workspace.locate('a.txt');
     const unwritable = { ...location, path: `${location.path}/x` };
     expect(await failureOf(workspace.write(unwritable, Buffer.from('new')))).toBe('unwritable');
-    expect(await failureOf(workspace.write(location, Buffer.from('new'), { replaces: Buffer.from('other') }))).toBe('changed-on-disk');
+    expect(await failureOf(workspace.write(location, Buffer.from('new'), { replaces: Buffer.from('other') }))).toBe(
+      'changed-on-disk',
+    );
     expect(await text('a.txt')).toBe('old');
     expect(await readdir(root)).toEqual(['a.txt']);
   });

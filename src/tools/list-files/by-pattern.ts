@@ -20,12 +20,14 @@ export async function listByPattern(options: {
 }): Promise<Listing> {
   const { reader, root, base, signal, depth } = options;
   const fits = globMatcher(options.pattern, { hidden: options.hidden });
+  // `src/**` means what is in there, and `**/*` would show every folder twice over.
+  const wantsFolders = !/\*\*(\/\*)?$/.test(options.pattern);
   const lines: string[] = [];
   const notes: string[] = [];
   let visited = 0;
   for await (const { path, kind } of walk(reader, base, { signal, maxDepth: depth })) {
     visited++;
-    if (fits(relative(base, path).split(sep).join('/'))) {
+    if ((kind !== 'folder' || wantsFolders) && fits(relative(base, path).split(sep).join('/'))) {
       if (lines.length === MAX_SHOWN) {
         notes.push(`cut at ${MAX_SHOWN} paths; give a narrower pattern or path`);
         break;

@@ -1,6 +1,7 @@
 /** Gathers the lines of one read: numbered, bounded, and with notes on what can't be seen in them. */
 import { isUtf8 } from 'node:buffer';
 import type { RawLine } from '../line-splitter.js';
+import { showBytes } from '../text-file.js';
 import { characterStart } from '../truncate.js';
 
 const MAX_PAGE_BYTES = 20_000; // About 6k tokens.
@@ -70,7 +71,7 @@ function decodeLine(line: RawLine): { readonly text: string; readonly length: nu
   const whole = isCut ? line.bytes.subarray(0, characterStart(line.bytes, line.bytes.length - 1)) : line.bytes;
   if (!isUtf8(whole)) {
     const length = Math.min(line.bytes.length, MAX_LINE_CHARACTERS);
-    return { text: new TextDecoder('windows-1252').decode(line.bytes.subarray(0, length)), length, isUtf8: false };
+    return { text: showBytes(line.bytes.subarray(0, length)), length, isUtf8: false };
   }
   const bomLength = line.number === 1 && whole.subarray(0, 3).equals(UTF8_BOM) ? UTF8_BOM.length : 0;
   const text = whole.toString('utf8', bomLength);

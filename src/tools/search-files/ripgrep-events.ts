@@ -1,5 +1,6 @@
 /** Gathers the hits that ripgrep reports. */
 import { z } from 'zod';
+import { showBytes } from '../text-file.js';
 import type { JsonLineReader } from './json-lines.js';
 import { clipLine, type FileHits, type Found, type FoundLine, type Search } from './search.js';
 
@@ -90,10 +91,7 @@ export function createCollector(
 }
 
 function foundLine({ lines, line_number, submatches }: z.output<typeof lineData>, isMatch: boolean): FoundLine {
-  const text = ('text' in lines ? lines.text : Buffer.from(lines.bytes, 'base64').toString('latin1')).replace(
-    /\r?\n$/,
-    '',
-  );
+  const text = ('text' in lines ? lines.text : showBytes(Buffer.from(lines.bytes, 'base64'))).replace(/\r?\n$/, '');
   // Ripgrep counts bytes. In a short line nobody needs to know.
   const column =
     text.length < 300

@@ -47,7 +47,7 @@ export const searchFilesTool = defineTool({
 
 /** What is searched, with everything settled on which both ways of searching must agree. */
 export async function prepare(input: Input, { workspace, signal }: ToolContext): Promise<Search> {
-  if (input.pattern === '') throw badPattern('', 'it is empty.');
+  refuseSenseless(input.pattern);
   const location = await workspace.locate(input.path ?? '.');
   if (!location.exists) throw await missingFile(location);
   const { root } = workspace;
@@ -77,4 +77,11 @@ export async function prepare(input: Input, { workspace, signal }: ToolContext):
       );
     },
   };
+}
+
+/** Lines are searched one by one; PCRE2, unlike ripgrep's own engine, would take such a pattern and find nothing. */
+function refuseSenseless(pattern: string): void {
+  if (pattern === '') throw badPattern(pattern, 'it is empty.');
+  if (/\n|(?<!\\)(?:\\\\)*\\n/.test(pattern))
+    throw badPattern(pattern, 'it has a line end in it, and lines are searched one by one.');
 }

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { createContext, Script } from 'node:vm';
 import { messageOf } from '../../errors.js';
 import { readWhole } from '../file-read.js';
-import { wideEncoding } from '../text-file.js';
+import { showBytes, wideEncoding } from '../text-file.js';
 import { ToolFailure } from '../types.js';
 import { walk } from '../walk.js';
 import { badPattern, clipLine, type FileHits, type Found, type FoundLine, type Search } from './search.js';
@@ -74,7 +74,7 @@ async function readLines(path: string): Promise<readonly string[] | 'skip' | 'to
   const wide = wideEncoding(bytes);
   if (wide === undefined && bytes.includes(0)) return 'skip';
   if (wide?.startsWith('UTF-32')) return 'skip';
-  const text = new TextDecoder(wide ?? (isUtf8(bytes) ? 'utf-8' : 'latin1')).decode(bytes);
+  const text = wide === undefined && !isUtf8(bytes) ? showBytes(bytes) : new TextDecoder(wide).decode(bytes);
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines;
@@ -103,16 +103,16 @@ function createFinder(pattern: RegExp): (lines: readonly string[], limit: number
       script.runInContext(context, { timeout: FILE_LIMIT_MS });
       return hits;
     } catch (thrown) {
-      if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-        return undefined;
+      // Made in the script's own realm, so it is no instance of our Error.
+      const { code } = thrown as { readonly code?: unknown };
+      if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+      return undefined;
       throw thrown;
     }
   };
 }
 
 function compile(pattern: string, ignoreCase: boolean): RegExp {
-  if (/\n|(?<!\\)(?:\\\\)*\\n/.test(pattern))
-    throw badPattern(pattern, 'a pattern with a line end in it never matches within a line.');
   const [, inline = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/s.exec(pattern) ?? [];
   const flags = ignoreCase || inline.includes('i') ? 'i' : '';
   try {

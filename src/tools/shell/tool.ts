@@ -51,8 +51,6 @@ export function createShellTool({ groups }: ShellOptions = {}): Tool {
   });
 }
 
-export const shellTool = createShellTool();
-
 /** The root needs no look at the disk: the workspace has made sure of it. */
 async function locateFolder(
   cwd: string | undefined,
