@@ -36,7 +36,14 @@ export function createPermissions({ intent, config, canAsk, roots }: PermissionO
   return {
     mode,
     decide: (request, worker) =>
-      decide(request, { mode, rules: { allow, deny }, workerReadOnly: worker.readOnly, canAsk, roots, realPath: nearestRealPath }),
+      decide(request, {
+        mode,
+        rules: { allow, deny },
+        workerReadOnly: worker.readOnly,
+        canAsk,
+        roots,
+        realPath: nearestRealPath,
+      }),
     ask: async (question, put) => {
       if (!canAsk) return 'no';
       const answer = await put();

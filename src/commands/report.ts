@@ -114,14 +114,21 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       ...(costUsd ? [`$${costUsd.toFixed(4)}`] : []),
       formatMs(io.now() - startedAt),
     ].join(' · ');
+    const text = answered ? result.answer : partialText(result);
+    // On one screen the answer stands apart from the progress around it.
+    const gap = text !== '' && flags.outputFormat === 'text' && io.stdout.isTTY === true && io.stderr.isTTY === true;
+    if (gap) say('\n');
+    if (flags.outputFormat !== 'text') printResult(ending, result);
+    else if (text !== '') print(`${clean(text)}\n`);
+    if (gap) say('\n');
     for (const line of closingLines(result, spent, { colors, texts })) say(`${line}\n`);
     if (!answered && result.error) sayError(result.error);
-    if (flags.outputFormat !== 'text') printResult(ending, result);
-    else if (answered) print(`${clean(result.answer)}\n`);
-    else if (WORTH_PRINTING.has(result.reason) && result.answer.trim() !== '') {
-      print(`${texts.partial(texts.reason[result.reason])}\n${clean(result.answer)}\n`);
-    }
     return ending.exitCode;
+  }
+
+  function partialText({ reason, answer }: Outcome): string {
+    if (!WORTH_PRINTING.has(reason) || answer.trim() === '') return '';
+    return `${texts.partial(texts.reason[reason])}\n${answer}`;
   }
 
   function failure(thrown: unknown): number {

@@ -17,8 +17,10 @@ export type TextOptions = {
 
 type ToolEnd = Extract<AgentEvent, { type: 'tool-end' }>;
 
-/** Rows of a diff or of output that progress shows of one call; the rest is counted. */
-const DISPLAY_ROWS = 12;
+/** Rows that progress shows below one call; the rest is counted. */
+const DIFF_ROWS = 12;
+const COMMAND_ROWS = 8;
+const OTHER_ROWS = 3;
 const NAME_COLUMN = 12;
 
 export function createTextSink(options: TextOptions): EventSink {
@@ -108,7 +110,14 @@ function factOf(event: ToolEnd, texts: Texts): string {
   if (event.command)
     return event.command.exitCode === null ? (event.code ?? '') : texts.exitCode(event.command.exitCode);
   if (!event.ok) return event.code ?? '';
-  return event.display?.kind === 'diff' ? diffCount(event.display) : texts.lines(event.output.split('\n').length);
+  if (event.display?.kind === 'diff') return diffCount(event.display);
+  return summaryOf(event) ?? texts.lines(event.output.split('\n').length);
+}
+
+/** A display of one whole line says in a few words what came of the call: it goes into the call's own row. */
+function summaryOf({ display, command }: ToolEnd): string | undefined {
+  const isSummary = display?.kind === 'lines' && display.lines.length === 1 && !display.omitted && !command;
+  return isSummary ? display.lines[0] : undefined;
 }
 
 function diffCount({ lines }: Extract<Display, { kind: 'diff' }>): string {
@@ -120,12 +129,17 @@ function diffCount({ lines }: Extract<Display, { kind: 'diff' }>): string {
 function displayLines(event: ToolEnd, options: TextOptions): readonly string[] {
   const { colors, texts, width } = options;
   if (event.denied) return [colors.yellow(`    ${event.output.split('\n')[0] ?? ''}`)];
+  if (event.ok && summaryOf(event) !== undefined) return [];
   const rows = rowsOf(event, options);
+  const limit = event.display?.kind === 'diff' ? DIFF_ROWS : event.command ? COMMAND_ROWS : OTHER_ROWS;
+  // Of a command's output the end is shown, of all else the beginning.
+  const shown = event.command ? rows.slice(-limit) : rows.slice(0, limit);
   const omitted = (event.display && 'omitted' in event.display ? event.display.omitted : 0) ?? 0;
-  const shown = rows.slice(0, DISPLAY_ROWS);
   const hidden = rows.length - shown.length + omitted;
   const lines = shown.map((row) => `    ${row.paint(shorten(row.text, width - 6))}`);
-  return hidden > 0 ? [...lines, colors.dim(`    ${texts.moreLines(hidden)}`)] : lines;
+  if (hidden === 0) return lines;
+  const note = colors.dim(`    ${event.command ? texts.earlierLines(hidden) : texts.moreLines(hidden)}`);
+  return event.command ? [note, ...lines] : [...lines, note];
 }
 
 type Row = { readonly text: string; readonly paint: (text: string) => string };

@@ -17,7 +17,7 @@ export function alwaysAskReason(command: string): string | undefined {
 // Where a program's name may stand: at the start of a command, or behind a word that runs what follows.
 const WRAPPERS =
   'then|do|else|xargs|env|exec|command|builtin|nohup|time|timeout|nice|ionice|setsid|stdbuf|eval|busybox|-exec|-execdir|-c';
-const START = String.raw`(?:^|[;&|({\x60\n!]|(?:^|\s)(?:${WRAPPERS})(?:\s+-\S+|\s+\d\S*)*\s)\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:[^\s;&|()]{0,200}/)?`;
+const START = String.raw`(?:^|[;&|({\x60\n!]|(?:^|\s)(?:${WRAPPERS})(?:\s+-\S+|\s+\d\S*)*\s)\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:[^\s;&|(){}\x60!]*/)?`;
 /** Anything up to the end of the simple command. */
 const REST = String.raw`[^;&|\n]*`;
 const GIT = String.raw`git(?:\s+(?:-[Cc]\s+\S+|--?[a-z-]+(?:=\S+)?))*\s+`;

@@ -50,7 +50,7 @@ export type ListOptions = {
 
 /** The models that an endpoint names at `GET …/models`; undefined where it gives no such list in time. */
 export async function listModels({ baseUrl, timeoutMs, apiKey }: ListOptions): Promise<readonly string[] | undefined> {
-  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const http = createHttpClient({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, headers });
   const controller = new AbortController();
   // A server that dribbles would outlast both timers of the client.

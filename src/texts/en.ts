@@ -4,6 +4,7 @@ export const en = {
   tokens: (count: number) => `${count.toLocaleString('en-US')} tokens`,
   lines: (count: number) => (count === 1 ? '1 line' : `${count} lines`),
   moreLines: (count: number) => (count === 1 ? '… 1 more line' : `… ${count} more lines`),
+  earlierLines: (count: number) => (count === 1 ? '… 1 line before' : `… ${count} lines before`),
   exitCode: (code: number) => `exit ${code}`,
   denied: 'denied',
   noTurns: 'summary',

@@ -14,15 +14,17 @@ const MARK = new RegExp(
     `(?:the |all )?(?:(?:existing|remaining|unchanged|previous|original|other|same|omitted) ){1,2}(?:${NOUNS})(?: (?:${NOUNS}))?`,
     '(?:code )?(?:unchanged|omitted)(?: code)?',
     'same as (?:before|above)',
+    '(?:the )?(?:code|rest|file|contents?)(?= (?:is|are|remains?|stays?|unchanged|omitted|continues))',
+    'no changes?(?: here)?',
   ].join(
     '|',
-  )})(?: (?:(?:is |are )?(?:here|unchanged|omitted|continues|above|below|as before)|(?:remains?|stays?) (?:the same|unchanged|as is)|goes here))?$`,
+  )})(?: (?:(?:is |are |remains? |stays? )?(?:here|unchanged|omitted|continues|above|below|as before)|(?:is|are|remains?|stays?) (?:the same|as is)|goes here))?$`,
   'i',
 );
 /** Dots on both sides say enough for any noun to do. */
 const DOTTED_MARK = /^(?:[\w'-]+ ){0,2}(?:rest|existing|remaining|unchanged|other|omitted)(?: [\w'-]+){0,3}$/i;
 /** These need no dots. */
-const STAYS = /\b(?:remains?|stays?) (?:the same|unchanged|as is)$|\bexisting code(?: here| continues)?$/i;
+const STAYS = /\w+ (?:code|file|rest|of .+) (?:(?:is|are|remains?|stays?) )?(?:the same|unchanged|as is|omitted)$|^code (?:is|remains?|stays?) unchanged$|\bexisting code(?: here| continues)?$/i;
 const MAX_MARK_CHARACTERS = 200;
 
 /** The first line of `text` that is nothing but an omission mark, and does not stand in `known`; undefined if none. */
@@ -41,8 +43,6 @@ function isOmission(line: string): boolean {
     .replace(ALL_ELLIPSES, ' ')
     .replace(/[\s.:,()[\]]+/g, ' ')
     .trim();
-  if (STAYS.test(phrase)) return MARK.test(phrase);
-  if (!ELLIPSIS.test(line)) return false;
   const isDotted = /^(?:\.{3}|…)/.test(inner) && /(?:\.{3}|…)$/.test(inner);
-  return MARK.test(phrase) || (isDotted && DOTTED_MARK.test(phrase));
+  return (MARK.test(phrase) && (ELLIPSIS.test(line) || STAYS.test(phrase))) || (isDotted && DOTTED_MARK.test(phrase));
 }

@@ -14,7 +14,8 @@ export type Cut = {
 export function truncateOutput(text: string, maxBytes: number): string {
   const cut = cutMiddle(text, maxBytes);
   if (cut === undefined) return text;
-  return `${cut.head}\n[… ${cut.omittedBytes} bytes (${cut.omittedLines} lines) left out …]\n${cut.tail}`;
+  const mark = `[… ${cut.omittedBytes} bytes (${cut.omittedLines} lines) left out …]`;
+  return `${cut.head}${cut.head.endsWith('\n') ? '' : '\n'}${mark}${cut.tail.startsWith('\n') ? '' : '\n'}${cut.tail}`;
 }
 
 /** Head and tail of `text`, `maxBytes` together; undefined if all of it fits. No character is split. */

@@ -103,6 +103,8 @@ describe('alwaysAskReason', () => {
 
   it.each([
     ['many openings', '{'.repeat(9_000)],
+    ['many negations', '!'.repeat(9_000)],
+    ['many backticks', '`'.repeat(9_000)],
     ['many commands', 'rm '.repeat(3_000)],
     ['many wrappers', 'env -a '.repeat(1_300)],
     ['many git flags', `git ${'-c a=b '.repeat(1_200)}`],

@@ -285,7 +285,7 @@ describe('the output', () => {
     expect(updates).toEqual(['one\n', 'two\n']);
   });
 
-  it('stays flat in memory, and stops writing at a limit', async () => {
+  it('stays flat in memory', async () => {
     const before = process.memoryUsage.rss();
     let peak = before;
     const watch = setInterval(() => {
@@ -294,8 +294,13 @@ describe('the output', () => {
     const { output } = await run({ command: 'yes', timeout_ms: 5_000 });
     clearInterval(watch);
     expect((peak - before) / 1e6).toBeLessThan(100);
-    expect(output).toMatch(/\(50,000,000 bytes: it holds the first 50 MB only\)/);
+    expect(output).toMatch(/^y\ny\n[\s\S]*timed out after 5 s \(killed\)$/);
     expect(updates.length).toBeLessThan(60);
+  });
+
+  it('goes into its file up to a limit', async () => {
+    const { output } = await run('yes | head -c 60000000');
+    expect(output).toMatch(/\[whole output, 60,000,000 bytes: .*\(50,000,000 bytes: it holds the first 50 MB only\)\]/);
     const [name = ''] = readdirSync(spool);
     expect(statSync(join(spool, name)).size).toBe(50_000_000);
   });

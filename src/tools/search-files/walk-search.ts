@@ -106,7 +106,6 @@ function createFinder(pattern: RegExp): (lines: readonly string[], limit: number
       // Made in the script's own realm, so it is no instance of our Error.
       const { code } = thrown as { readonly code?: unknown };
       if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-      return undefined;
       throw thrown;
     }
   };
