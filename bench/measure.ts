@@ -1,4 +1,4 @@
-/** Runs one program and measures it: its time, its CPU time, or the highest memory of its process tree. */
+/** Runs one program and measures it: its time, its CPU time, or its highest memory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,12 +20,9 @@ export type Place = {
 /** `cpuMs` is user and system time of the program and all its children; undefined on Windows. */
 export type Timing = { readonly wallMs: number; readonly cpuMs: number | undefined };
 
-/** Sums over the process tree; PSS counts a shared page once. */
-export type Memory = { readonly rssMiB: number; readonly pssMiB: number };
-
 const IS_POSIX = process.platform !== 'win32';
 const LIMIT_MS = 60_000;
-const SAMPLE_MS = 25;
+const SAMPLE_MS = 10; // The kernel keeps the peak; only what the last moments add is missed.
 // `times` is how a POSIX system tells the CPU time of children without a helper; the shell itself costs 1 ms.
 const WITH_TIMES = ['-c', '"$@"; status=$?; times >&3; exit $status', 'sh', process.execPath];
 
@@ -43,14 +40,16 @@ export async function timing(program: Program, place: Place): Promise<Timing> {
   return { wallMs: performance.now() - startedAt, cpuMs: childrenCpuMs(times) };
 }
 
-/** The highest values seen every 25 ms, from Linux's /proc; undefined elsewhere. Throws as `timing` does. */
-export async function peakMemory(program: Program, place: Place): Promise<Memory | undefined> {
+/**
+ * The most memory (RSS, MiB) that the program itself ever had, as Linux counts it; undefined elsewhere. Not PSS, which
+ * depends on how many other Node processes the machine has. Throws as `timing` does.
+ */
+export async function peakRss(program: Program, place: Place): Promise<number | undefined> {
   const child = start(process.execPath, program.args, program, place);
-  let peak: Memory | undefined;
+  let peak: number | undefined;
   const sampler = setInterval(() => {
-    const now = child.pid === undefined ? undefined : treeMemory(child.pid);
-    if (now === undefined) return;
-    peak = { rssMiB: Math.max(peak?.rssMiB ?? 0, now.rssMiB), pssMiB: Math.max(peak?.pssMiB ?? 0, now.pssMiB) };
+    const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readProc(`${child.pid}/status`))?.[1];
+    if (kilobytes !== undefined) peak = Number(kilobytes) / 1024;
   }, SAMPLE_MS);
   try {
     await end(child, program, place);
@@ -103,16 +102,10 @@ function kill(child: ChildProcess): void {
 /** The second line of `times`: user and system time of the shell's children, as `0m0.123s`. */
 function childrenCpuMs(times: string): number | undefined {
   const [, line] = times.split('\n');
-  const parts = [...(line ?? '').matchAll(/(\d+)m([\d.]+)s/g)].map(([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds));
+  const parts = [...(line ?? '').matchAll(/(\d+)m([\d.]+)s/g)].map(
+    ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
+  );
   return parts.length === 2 ? parts.reduce((sum, seconds) => sum + seconds * 1000, 0) : undefined;
-}
-
-function treeMemory(pid: number): Memory | undefined {
-  const rows = [pid, ...descendantsOf(pid)].map((each) => readProc(`${each}/smaps_rollup`));
-  if (rows[0] === '') return undefined;
-  const sumOf = (name: string) =>
-    rows.reduce((sum, text) => sum + Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0), 0) / 1024;
-  return { rssMiB: sumOf('Rss'), pssMiB: sumOf('Pss') };
 }
 
 function descendantsOf(pid: number): readonly number[] {

@@ -132,9 +132,13 @@ async function writeEvents(response: ServerResponse, events: readonly string[]):
   response.end();
 }
 
+/** Also resolves when the client is gone. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    response.once('drain', resolve);
-    response.once('close', resolve);
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
   });
 }

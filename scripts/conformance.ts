@@ -19,7 +19,11 @@ if (folder === undefined || !(await stat(folder).catch(() => undefined))?.isDire
 }
 
 async function play(from: string): Promise<readonly Group[]> {
-  return [await playWire(join(from, 'wire')), await playEditCases(join(from, 'edit-cases.jsonl')), await playApplyPatch()];
+  return [
+    await playWire(join(from, 'wire')),
+    await playEditCases(join(from, 'edit-cases.jsonl')),
+    await playApplyPatch(),
+  ];
 }
 
 async function readMinimums(): Promise<Readonly<Record<string, number>>> {
@@ -49,12 +53,14 @@ function report(groups: readonly Group[], minimums: Readonly<Record<string, numb
     ];
     rows.push([name, ...numbers.map(String)]);
     for (const { id, verdict, detail } of results) {
-      if (!verdict.startsWith('pass')) remarks.push(`${name}/${id}: ${verdict}${detail === undefined ? '' : `, ${detail}`}`);
+      if (!verdict.startsWith('pass'))
+        remarks.push(`${name}/${id}: ${verdict}${detail === undefined ? '' : `, ${detail}`}`);
     }
     if (passed(results) < minimum) problems.push(`${name} passes ${passed(results)} of at least ${minimum}`);
     if (corruptions > 0) problems.push(`${name} has ${corruptions} corruptions`);
   }
-  for (const row of rows) console.log(row.map((cell, index) => (index === 0 ? cell.padEnd(12) : cell.padStart(11))).join(''));
+  for (const row of rows)
+    console.log(row.map((cell, index) => (index === 0 ? cell.padEnd(12) : cell.padStart(11))).join(''));
   for (const remark of remarks) console.log(remark);
   console.log(problems.length === 0 ? 'conformance: ok' : `conformance: FAILED ${problems.join('; ')}`);
   return problems.length === 0;

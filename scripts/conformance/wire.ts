@@ -36,7 +36,9 @@ async function playCase(folder: string, id: string): Promise<CaseResult> {
   const provider = openaiChat({ name: 'conformance', baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'none' });
   try {
     const seen = await ask(provider);
-    const differing = Object.entries(wanted).filter(([key, value]) => !isDeepStrictEqual(value, seen[key as keyof Outcome]));
+    const differing = Object.entries(wanted).filter(
+      ([key, value]) => !isDeepStrictEqual(value, seen[key as keyof Outcome]),
+    );
     if (differing.length === 0) return { id, verdict: 'pass-exact' };
     const [key = '', value] = differing[0] ?? [];
     return { id, verdict: 'fail', detail: `${key}: ${show(seen[key as keyof Outcome])} instead of ${show(value)}` };

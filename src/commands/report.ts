@@ -4,7 +4,7 @@ import type { EventSink } from '../events/types.js';
 import { type Ending, endingOf, endingOfError, endingOfSignal } from '../exit-codes.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, OutcomeReason } from '../kernel/types.js';
-import { createColors } from '../output/colors.js';
+import { type Colors, createColors } from '../output/colors.js';
 import { formatMs } from '../output/format.js';
 import { createJsonLinesSink, resultJson } from '../output/json.js';
 import { closingLines, createTextSink } from '../output/text.js';
@@ -29,6 +29,7 @@ export type Report = {
   readonly setRun: (run: ReportedRun) => void;
   /** Colours forced on or off by the configuration. */
   readonly setColor: (color: boolean | undefined) => void;
+  readonly colors: () => Colors;
   readonly hint: (key: 'moreStdin') => void;
   /** Prints the result and gives the exit code. */
   readonly outcome: (outcome: Outcome) => number;
@@ -150,6 +151,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       run = reported;
     },
     setColor,
+    colors: () => colors,
     hint: (key) => say(`${texts[key]}\n`),
     outcome,
     failure,

@@ -73,7 +73,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     date: new Date(io.now()).toISOString().slice(0, 10),
   };
   const deadline = startDeadline(io, config.run.timeoutMs);
-  const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en });
+  const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
 
   const tree: RunTree = {
     provider,
@@ -83,7 +83,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       workspace,
       now: io.now,
       childEnvironment: childEnvironment(io.env),
-      spoolDirectory: spoolIn(config.folders.state),
+      spoolDirectory: spoolIn(config.folders.state, workspace.allowReading),
       mask: redactor.mask,
     },
     emitter,

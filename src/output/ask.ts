@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
 import type { Texts } from '../texts/en.js';
+import type { Colors } from './colors.js';
+import { displayRows } from './display.js';
 
 /** A stream of keys; a real terminal can be put in raw mode. */
 type Terminal = Readable & { readonly setRawMode?: (on: boolean) => unknown };
@@ -11,6 +13,8 @@ export type AskOptions = {
   readonly input: Terminal;
   readonly output: Writable;
   readonly texts: Texts;
+  /** Looked up at each question, since the configuration may turn colours off. */
+  readonly colors: () => Colors;
 };
 
 export type Ask = (question: ApprovalQuestion, worker: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
@@ -20,7 +24,7 @@ const DRAIN_MS = 150;
 const CTRL_C = 3;
 
 /** Asks one question at a time. End of input, an unknown key and an abort all mean no. */
-export function createAsk({ input, output, texts }: AskOptions): Ask {
+export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
   let last: Promise<unknown> = Promise.resolve();
   return (question, worker, signal) => {
     const answer = last.then(() => (signal.aborted ? 'no' : askOnce(question, worker, signal)));
@@ -31,7 +35,12 @@ export function createAsk({ input, output, texts }: AskOptions): Ask {
   async function askOnce(question: ApprovalQuestion, worker: string, signal: AbortSignal): Promise<ApprovalAnswer> {
     await drain(input);
     const { approval } = texts;
-    output.write(`\n${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n  ${question.reason}\n`);
+    output.write(`\n${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n`);
+    if (question.display !== undefined) {
+      for (const { text, paint } of displayRows(question.display, colors()))
+        output.write(`  ${paint(visible(text))}\n`);
+    }
+    output.write(`  ${question.reason}\n`);
     const mayRemember = question.rule !== undefined;
     if (mayRemember) output.write(`  [s] adds the rule ${question.rule} until this run ends\n`);
     const line = await readLine(mayRemember ? approval.keys : approval.keysOnce, signal);
@@ -86,6 +95,7 @@ function interrupt(): void {
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     if (character === '\n') return '⏎\n  ';
+    if (character === '\t') return character;
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
 }

@@ -3,6 +3,7 @@ import type { AgentEvent, Display, EventSink } from '../events/types.js';
 import type { Outcome } from '../kernel/types.js';
 import type { Texts } from '../texts/en.js';
 import type { Colors } from './colors.js';
+import { displayRows, type Row } from './display.js';
 import { formatMs, shorten } from './format.js';
 
 export type TextOptions = {
@@ -142,27 +143,10 @@ function displayLines(event: ToolEnd, options: TextOptions): readonly string[] {
   return event.command ? [note, ...lines] : [...lines, note];
 }
 
-type Row = { readonly text: string; readonly paint: (text: string) => string };
-
 function rowsOf({ display, ok, output }: ToolEnd, { colors }: TextOptions): readonly Row[] {
-  if (display?.kind === 'diff') {
-    const paints = { '+': colors.green, '-': colors.red, ' ': colors.dim };
-    const digits = String(display.lines.at(-1)?.line ?? 0).length;
-    return display.lines.map(({ sign, line, text }) => ({
-      text: `${String(line).padStart(digits)} ${sign} ${text}`,
-      paint: paints[sign],
-    }));
-  }
-  if (display?.kind === 'table')
-    return [display.head, ...display.rows].map((cells) => ({ text: cells.join('  '), paint: colors.dim }));
-  if (display?.kind === 'lines') return display.lines.map((text) => ({ text, paint: colors.dim }));
-  return ok
-    ? []
-    : output
-        .trim()
-        .split('\n')
-        .slice(0, 3)
-        .map((text) => ({ text, paint: colors.dim }));
+  if (display !== undefined) return displayRows(display, colors);
+  const problem = ok ? [] : output.trim().split('\n').slice(0, OTHER_ROWS);
+  return problem.map((text) => ({ text, paint: colors.dim }));
 }
 
 /** The closing lines on stderr: how it ended, what was spent, and what the harness itself saw. */

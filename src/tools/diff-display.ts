@@ -26,18 +26,24 @@ export function diffDisplay(
 ): Extract<Display, { kind: 'diff' }> {
   const [oldText, newText] = [linesOf(before), linesOf(after)];
   const regions = mergeTouching(spans.map((span) => regionOf(span, oldText, newText)));
+  let lines: readonly DiffLine[] = [];
   let shownTo = 0; // First line of `after` that no hunk shows yet.
-  const lines = regions.flatMap((region, index) => {
+  let omitted = 0;
+  for (const [index, region] of regions.entries()) {
+    if (lines.length >= MAX_SHOWN_LINES) {
+      omitted += region.oldTo - region.oldFrom + region.to - region.from;
+      continue;
+    }
     const from = Math.max(region.from - CONTEXT_LINES, shownTo);
     const next = regions[index + 1]?.from ?? Number.POSITIVE_INFINITY;
     shownTo = Math.min(region.to + CONTEXT_LINES, next, newText.count);
-    return [
-      ...contextLines(newText, from, region.from),
-      ...compare(oldText, newText, region),
-      ...contextLines(newText, region.to, shownTo),
-    ];
-  });
-  const omitted = lines.length - MAX_SHOWN_LINES;
+    lines = lines.concat(
+      contextLines(newText, from, region.from),
+      compare(oldText, newText, region),
+      contextLines(newText, region.to, shownTo),
+    );
+  }
+  omitted += Math.max(lines.length - MAX_SHOWN_LINES, 0);
   return { kind: 'diff', path, lines: lines.slice(0, MAX_SHOWN_LINES), ...(omitted > 0 && { omitted }) };
 }
 

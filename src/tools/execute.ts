@@ -3,7 +3,7 @@
  * result for the model; nothing is thrown. Order and concurrency of calls are `runtime/round.ts`'s.
  */
 import { messageOf } from '../errors.js';
-import type { ApprovalAnswer, ApprovalQuestion, EventBody } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
 import { normalizeArguments } from './arguments.js';
@@ -77,9 +77,9 @@ export function prepareCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): P
 
 /** Carries a prepared call through policy, approval and run, between its `tool-start` and its `tool-end`. */
 export async function executeCall(prepared: PreparedCall, options: ExecuteOptions): Promise<Executed> {
-  const { call, subjects } = prepared;
+  const { call } = prepared;
   const { context, emit } = options;
-  const subject = describeSubjects(subjects);
+  const subject = titleOf(prepared);
   emit({
     type: 'tool-start',
     callId: call.id,
@@ -108,6 +108,10 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
   return { ...output, output: text, callId: call.id, durationMs, ran, ...(denied && { denied }) };
 }
 
+function titleOf({ tool, input, subjects, problem }: PreparedCall): string {
+  return (problem === undefined ? tool?.title?.(input) : undefined) ?? describeSubjects(subjects);
+}
+
 /** What a call is about, for people: its path, command or URL. */
 export function describeSubjects(subjects: readonly Subject[]): string {
   return subjects
@@ -134,7 +138,7 @@ async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Pro
   } catch (thrown) {
     return { ...failureOf(thrown, tool, options.context), ran: false, durationMs: 0 };
   }
-  const refusal = await judge(prepared.call, subjects, tool, options);
+  const refusal = await judge(prepared, subjects, tool, options);
   if (refusal !== undefined) return refusal;
   if (options.context.signal.aborted) return interrupted;
   const startedAt = options.context.now();
@@ -157,7 +161,7 @@ async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promis
 
 /** Undefined when the call may run. */
 async function judge(
-  call: ToolCall,
+  { call, input }: PreparedCall,
   subjects: readonly Subject[],
   tool: Tool,
   options: ExecuteOptions,
@@ -165,11 +169,19 @@ async function judge(
   const decision = options.decide({ tool: call.name, permission: tool.permission, subjects });
   if (decision.kind === 'allow') return undefined;
   if (decision.kind === 'deny') return refusal(decision.rule, decision.reason);
+  let display: Display | undefined;
+  try {
+    display = await tool.preview?.(input, options.context);
+  } catch (thrown) {
+    // What can't succeed need not be asked for.
+    return { ...failureOf(thrown, tool, options.context), ran: false, durationMs: 0 };
+  }
   const question: ApprovalQuestion = {
     tool: call.name,
     subject: describeSubjects(subjects) || call.arguments,
     reason: decision.reason,
     ...(decision.rule !== undefined && { rule: decision.rule }),
+    ...(display && { display }),
   };
   const answer = await options.approve(question);
   return answer === 'no'

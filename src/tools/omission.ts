@@ -24,7 +24,14 @@ const MARK = new RegExp(
 /** Dots on both sides say enough for any noun to do. */
 const DOTTED_MARK = /^(?:[\w'-]+ ){0,2}(?:rest|existing|remaining|unchanged|other|omitted)(?: [\w'-]+){0,3}$/i;
 /** These need no dots. */
-const STAYS = /\w+ (?:code|file|rest|of .+) (?:(?:is|are|remains?|stays?) )?(?:the same|unchanged|as is|omitted)$|^code (?:is|remains?|stays?) unchanged$|\bexisting code(?: here| continues)?$/i;
+const STAYS = new RegExp(
+  [
+    '^(?:the )?(?:(?:rest|remainder) of .+|remaining \\w+) (?:(?:is|are|remains?|stays?) )?(?:the same|unchanged|as is|omitted)$',
+    '^(?:the )?code (?:remains?|stays?) (?:the same|unchanged)$',
+    '^existing code(?: here| continues)?$',
+  ].join('|'),
+  'i',
+);
 const MAX_MARK_CHARACTERS = 200;
 
 /** The first line of `text` that is nothing but an omission mark, and does not stand in `known`; undefined if none. */

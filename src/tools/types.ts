@@ -75,6 +75,13 @@ export type Tool<Input = unknown> = {
   readonly schema: z.ZodType<Input>;
   /** What the call is about: for the policy, the timeline and the path locks. Relative paths as given. */
   subjects(input: Input): readonly Subject[];
+  /** One line for people on what the call is about, where its subjects do not say it. */
+  title?(input: Input): string;
+  /**
+   * What the call would change, for the person who is asked. Changes nothing.
+   * @throws {ToolFailure} when the call can't succeed anyway: then nobody is asked.
+   */
+  preview?(input: Input, context: ToolContext): Promise<Display | undefined>;
   run(input: Input, context: ToolContext): Promise<ToolOutput>;
 };
 

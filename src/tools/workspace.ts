@@ -6,7 +6,8 @@ import { resolve } from 'node:path';
 import { messageOf, UsageError } from '../errors.js';
 import { openRegularFile, readWhole } from './file-read.js';
 import { writeAtomically } from './file-write.js';
-import { locateIn } from './locate.js';
+import { isInside, locateIn } from './locate.js';
+import { ToolFailure } from './types.js';
 
 /** Where a path leads, after links. `shown` is relative to the root with forward slashes, for messages. */
 export type Location = {
@@ -30,6 +31,8 @@ export type Workspace = {
    * @throws {ToolFailure} `bad-path`, `outside-workspace`.
    */
   locate(path: string): Promise<Location>;
+  /** Opens the gate to one more folder, an existing one of ours, for reading only: output that was too long to hand over. */
+  allowReading(folder: string): Promise<void>;
   /**
    * Opens a regular file of any size, for reading in pieces. The caller closes it.
    * @throws {ToolFailure} `file-missing`, `not-a-file`, `unreadable`.
@@ -63,6 +66,7 @@ export async function createWorkspace(options: {
 }): Promise<Workspace> {
   const root = await realFolder(options.root);
   const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
+  const readable: string[] = [];
   const hashes = new Map<string, string>();
 
   function remember(location: Location, hash: string | undefined): void {
@@ -73,7 +77,10 @@ export async function createWorkspace(options: {
   return {
     root,
     roots,
-    locate: (path) => locateIn(roots, path),
+    locate: (path) => locateIn([...roots, ...readable], path),
+    async allowReading(folder) {
+      readable.push(await realFolder(folder));
+    },
     open: openRegularFile,
     async read(location, maxBytes) {
       const bytes = await readWhole(location, maxBytes);
@@ -81,6 +88,7 @@ export async function createWorkspace(options: {
       return bytes;
     },
     async write(location, bytes, writeOptions = {}) {
+      refuseReadable(roots, location);
       await writeAtomically(location, bytes, writeOptions);
       remember(location, hashOf(bytes));
     },
@@ -92,6 +100,12 @@ export async function createWorkspace(options: {
 
 export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** A folder that may only be read is behind the gate, and still not the workspace. */
+function refuseReadable(roots: readonly string[], location: Location): void {
+  if (roots.some((root) => isInside(root, location.path))) return;
+  throw new ToolFailure('outside-workspace', `${location.shown} can only be read. Write inside the workspace.`);
 }
 
 async function realFolder(path: string): Promise<string> {

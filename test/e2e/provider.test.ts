@@ -23,7 +23,7 @@ describe('an endpoint that fails for good', () => {
     ['413', fails(413, 'request is too large'), 'too large'],
     ['a redirect', { status: 307, body: 'moved', headers: { location: 'http://127.0.0.1:9/v1' } }, 'redirect'],
     ['a page of HTML with status 200', { body: '<html><body>Sign in</body></html>', headers: { 'content-type': 'text/html' } }, 'base URL'],
-    ['JSON with status 200 that is no completion', { body: { message: 'hello' } }, 'hello'],
+    ['JSON with status 200 that is no completion', { body: { ok: true } }, 'base URL'],
     ['a refusal by its content filter', { text: 'I', finishReason: 'content_filter' }, 'content filter'],
     ['an error in the stream that trying again will not change', stream('data: {"error":{"message":"no such thing","code":400}}\n\n'), 'no such thing'],
   ])('with %s ends the run with exit 4 after one request, and nothing on stdout', async (_, turn, words) => {

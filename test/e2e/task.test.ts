@@ -127,6 +127,16 @@ describe('a task that is read, edited, checked and answered', () => {
   });
 });
 
+describe('an answer', () => {
+  it.each([
+    ['blanks and empty lines', '  a\n\n b'],
+    ['a line break at its end', 'a\n'],
+    ['a control sequence, which is taken out,', '\u001b[31mred\u001b[0m', 'red'],
+  ])('with %s is printed as it came, and one newline', async (_, text, shown = text) => {
+    expect(await play([says(text)], ['agent', 'x'])).toMatchObject({ exitCode: 0, stdout: `${shown}\n` });
+  });
+});
+
 describe('a run that fails', () => {
   it.each<[string, readonly Turn[], readonly string[], PlayOptions['env'], object]>([
     ['for the provider', [fails(401, 'no such key')], ['agent', 'x'], {}, { exit_code: 4, subtype: 'error_provider' }],

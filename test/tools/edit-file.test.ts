@@ -246,6 +246,9 @@ describe('what must not land in a file', () => {
     ['<<<<<<< SEARCH', '! pasted-marks'],
     ['>>>>>>> REPLACE', '! pasted-marks'],
     ['12│b', '! pasted-marks'],
+    ['00012| b', '! pasted-marks'],
+    ['```js\nb\n```', '! pasted-marks'],
+    ['see:\n```js\nb\n```', 'a\nsee:\n```js\nb\n```\nc\n'],
     ['     2\tb\n     3\tb2', '! pasted-marks'],
     ['     2\tb\n     9\tb2', 'a\n     2\tb\n     9\tb2\nc\n'],
   ])('%j', async (line, after) => {

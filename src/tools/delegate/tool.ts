@@ -22,6 +22,7 @@ export const delegateTool = defineTool({
   concurrency: 'serial',
   schema,
   subjects: () => [],
+  title: ({ tasks }) => tasks.map(({ worker }) => worker).join(', '),
   async run({ tasks }, context): Promise<ToolOutput> {
     if (context.delegate === undefined) {
       return { ok: false, code: 'no-delegation', output: 'A delegated worker cannot delegate. Do the work yourself.' };

@@ -122,12 +122,9 @@ function refuseSenseless(file: TextFile, edit: Edit, shown: string): void {
       `new_string has the line ${JSON.stringify(omission)}, which stands for text left out. Writing it would delete that text: give new_string in full, or make the edit smaller.`,
     );
   }
-  const pasted = pastedMark(edit.new, `${edit.old}\n${file.text}`);
+  const pasted = pastedMark(edit.new, `${edit.old}\n${file.text}`, shown);
   if (pasted !== undefined) {
-    throw new ToolFailure(
-      'pasted-marks',
-      `new_string has ${pasted} in it, which the file does not have. Leave them out.`,
-    );
+    throw new ToolFailure('pasted-marks', `new_string has ${pasted} that ${shown} does not have: leave that out.`);
   }
 }
 

@@ -3,7 +3,7 @@ import { matchFolded } from './match-folded.js';
 import { matchIndentation } from './match-indentation.js';
 import { hitsOf, MAX_COUNTED, type Match, NONE, type Wanted } from './places.js';
 
-const LOOSE_LIMIT_CHARACTERS = 2_000_000; // The looser layers hold several numbers for each character.
+const LOOSE_LIMIT_CHARACTERS = 1_000_000; // The looser layers hold several numbers for each character.
 
 /**
  * The looser layers only find a place: what is written stays literal, but for the file's own indentation. Each needs its place
@@ -13,16 +13,26 @@ export function findPlaces(text: string, wanted: Wanted): Match {
   const exact = matchExact(text, wanted);
   if (exact.kind !== 'none' || text.length > LOOSE_LIMIT_CHARACTERS || wanted.old.trim() === '') return exact;
 
+  // Both overlook outer blanks only, so the longest line has to be there. This spares most misses the long way.
+  const isLineThere = text.includes(longestLine(wanted.old));
+  const canLookAlike = wanted.hasCharacters && NOT_ASCII.test(text + wanted.old);
   const layers = [
-    () => matchFolded(text, wanted, 'trailing-blanks'),
-    () => matchIndentation(text, wanted),
-    () => (wanted.hasCharacters ? matchFolded(text, wanted, 'look-alikes') : NONE),
+    () => (isLineThere ? matchFolded(text, wanted, 'trailing-blanks') : NONE),
+    () => (isLineThere ? matchIndentation(text, wanted) : NONE),
+    () => (canLookAlike ? matchFolded(text, wanted, 'look-alikes') : NONE),
   ];
   for (const layer of layers) {
     const match = layer();
     if (match.kind !== 'none') return match;
   }
   return NONE;
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
+
+function longestLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.reduce((longest, line) => (line.length > longest.length ? line : longest));
 }
 
 function matchExact(text: string, { old, new: replacement, all }: Wanted): Match {

@@ -28,10 +28,18 @@ export const editFileTool = defineTool({
   concurrency: 'path',
   schema,
   subjects: ({ path }) => [{ kind: 'path', path }],
-  async run(input, context): Promise<ToolOutput> {
+  async preview(input, context) {
+    const location = await context.workspace.locate(input.path);
+    return (await planEdit(location, editsOf(input), context)).result.display;
+  },
+  async run(input, context) {
     const edits = editsOf(input);
     const location = await context.workspace.locate(input.path);
-    return context.workspace.lock(location.path, () => editFile(location, edits, context));
+    return context.workspace.lock(location.path, async () => {
+      const { bytes, replaces, result } = await planEdit(location, edits, context);
+      await context.workspace.write(location, bytes, { replaces });
+      return result;
+    });
   },
 });
 
@@ -53,8 +61,10 @@ function toEdit(given: z.output<z.ZodObject<typeof edit>>): Edit {
   return { old: given.old_string, new: given.new_string, all: given.replace_all ?? false };
 }
 
-async function editFile(location: Location, edits: readonly Edit[], context: ToolContext): Promise<ToolOutput> {
-  const { workspace } = context;
+type Plan = { readonly bytes: Uint8Array; readonly replaces: Uint8Array | null; readonly result: ToolOutput };
+
+/** Works out the edits on what the file holds now; nothing is written. */
+async function planEdit(location: Location, edits: readonly Edit[], { workspace }: ToolContext): Promise<Plan> {
   const { shown } = location;
   const known = workspace.knownHash(location);
   const bytes = location.exists ? await workspace.read(location, MAX_FILE_BYTES) : undefined;
@@ -67,13 +77,13 @@ async function editFile(location: Location, edits: readonly Edit[], context: Too
     shown,
     bytes !== undefined && known !== undefined && known !== hashOf(bytes),
   );
-  await workspace.write(location, encodeText({ ...file, text: edited.text }), { replaces: bytes ?? null });
-  return {
+  const result: ToolOutput = {
     ok: true,
     output: describe(shown, edited, bytes === undefined),
     display: diffDisplay(shown, file.text, edited.text, edited.spans),
     touched: [shown],
   };
+  return { bytes: encodeText({ ...file, text: edited.text }), replaces: bytes ?? null, result };
 }
 
 /** A file that changed meanwhile is no hindrance as long as the edit still fits; it explains one that does not. */

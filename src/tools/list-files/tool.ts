@@ -29,6 +29,7 @@ export const listFilesTool = defineTool({
   concurrency: 'parallel',
   schema,
   subjects: ({ path = '.' }) => [{ kind: 'path', path }],
+  title: ({ path = '.', pattern }) => (pattern === undefined ? path : `${pattern} in ${path}`),
   async run(input, context): Promise<ToolOutput> {
     const location = await context.workspace.locate(input.path ?? '.');
     await refuseNonFolder(location);

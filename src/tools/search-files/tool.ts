@@ -37,6 +37,7 @@ export const searchFilesTool = defineTool({
   concurrency: 'parallel',
   schema,
   subjects: ({ path = '.' }) => [{ kind: 'path', path }],
+  title: ({ pattern, path }) => (path === undefined ? pattern : `${pattern} in ${path}`),
   async run(input, context): Promise<ToolOutput> {
     const search = await prepare(input, context);
     const ripgrep = await findRipgrep(context);

@@ -25,7 +25,8 @@ export function reportOf(run: Run): ToolOutput {
     output,
     ...(code !== undefined && { code }),
     command: { command, exitCode: result.timedOut || result.interrupted ? null : exitCode },
-    display: displayOf(captured, exitCode === 0 ? undefined : status),
+    // The exit code is a field of its own; readers show it beside the command.
+    display: displayOf(captured, code === undefined || code === 'exit-code' ? undefined : status),
   };
 }
 

@@ -8,7 +8,7 @@ import { changedSpan, diffDisplay } from '../diff-display.js';
 import { omissionLine } from '../omission.js';
 import { decodeText, encodeText, hasLoneSurrogate, type TextFile, wideEncoding } from '../text-file.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
-import type { Location } from '../workspace.js';
+import type { Location, WriteOptions } from '../workspace.js';
 import doc from './tool.md';
 
 const MAX_COMPARED_BYTES = 10_000_000; // A larger old file is replaced without being looked at.
@@ -23,44 +23,61 @@ export const writeFileTool = defineTool({
   concurrency: 'path',
   schema,
   subjects: ({ path }) => [{ kind: 'path', path }],
-  async run({ path, content }, context): Promise<ToolOutput> {
-    if (hasLoneSurrogate(content)) {
-      throw new ToolFailure(
-        'unsupported-encoding',
-        'content has half of a surrogate pair in it, which no file can hold.',
-      );
-    }
+  async preview({ path, content }, context) {
     const location = await context.workspace.locate(path);
-    return context.workspace.lock(location.path, () => writeFile(location, content, context));
+    return (await planWrite(location, content, context)).result.display;
+  },
+  async run({ path, content }, context) {
+    const location = await context.workspace.locate(path);
+    return context.workspace.lock(location.path, async () => {
+      const { write, result } = await planWrite(location, content, context);
+      if (write !== undefined) await context.workspace.write(location, write.bytes, write.options);
+      return result;
+    });
   },
 });
 
-async function writeFile(location: Location, content: string, { workspace }: ToolContext): Promise<ToolOutput> {
+type Plan = {
+  /** Absent when the file has this content already. */
+  readonly write?: { readonly bytes: Uint8Array; readonly options: WriteOptions };
+  readonly result: ToolOutput;
+};
+
+/** Works out what would be written over what the file holds now; nothing is written. */
+async function planWrite(location: Location, content: string, { workspace }: ToolContext): Promise<Plan> {
   const { shown } = location;
+  refuseHalfCharacter(content);
   const before = location.exists ? await readBefore(location, workspace) : null;
   const old = before === null ? EMPTY : describeOld(before, shown);
   refuseOmission(content, old.text ?? '', shown, before !== null);
 
   const bom = old.bom && !content.startsWith('\ufeff');
   const bytes = encodeText({ encoding: 'utf-8', bom, text: content });
-  if (before !== null && bytes.equals(before.head) && before.isWhole) {
-    return { ok: true, output: `${shown} already has this content; nothing was written.` };
+  if (before?.isWhole === true && bytes.equals(before.head)) {
+    return { result: { ok: true, output: `${shown} already has this content; nothing was written.` } };
   }
-  await workspace.write(
-    location,
-    bytes,
-    before === null ? { replaces: null } : before.isWhole ? { replaces: before.head } : {},
-  );
-
   const lines = countLines(content);
   const size = content === '' ? 'now empty' : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes.length} bytes`;
   const notes = before === null ? [] : notesOn(old, content);
-  return {
+  const result: ToolOutput = {
     ok: true,
     output: [`${before === null ? 'Created' : 'Replaced'} ${shown} (${size}).`, ...notes].join(' '),
     display: displayOf(shown, old, content),
     touched: [shown],
   };
+  return { write: { bytes, options: replaced(before) }, result };
+}
+
+/** A huge file was not read as a whole, so it can't be told whether it changed meanwhile. */
+function replaced(before: Before | null): WriteOptions {
+  if (before === null) return { replaces: null };
+  return before.isWhole ? { replaces: before.head } : {};
+}
+
+function refuseHalfCharacter(content: string): void {
+  if (!hasLoneSurrogate(content)) return;
+  const message = 'content has half of a surrogate pair in it, which no file can hold.';
+  throw new ToolFailure('unsupported-encoding', message);
 }
 
 type Before = { readonly head: Buffer; readonly isWhole: boolean };

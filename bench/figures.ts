@@ -1,0 +1,152 @@
+/** What is measured: contestants in turn, several rounds, so that what else the machine does hits all of them alike. */
+import type { Contest, Contestant } from './contest.js';
+import type { Timing } from './measure.js';
+import type { Script } from './model-server.js';
+import type { Figure } from './table.js';
+
+const ALL: readonly Contestant[] = ['fetch', 'ours', 'http'];
+const LEAST_ROUNDS = 3;
+const DELTAS = 50_000;
+const DELTA = '8 chars '; // 400 kB in all.
+const RESULT_BYTES = 100_000;
+
+/** Every figure of PERFORMANCE.md that a bar of issue 2 names; about two minutes on a quiet machine, at most four. */
+export const FIGURES: readonly ((contest: Contest) => Promise<readonly Figure[]>)[] = [
+  versionFigures,
+  oneCallFigures,
+  turnFigures,
+  deltaFigures,
+  memoryFigures,
+  bigResultFigures,
+];
+
+async function versionFigures({ timeNode, chatcliPath }: Contest): Promise<readonly Figure[]> {
+  const floor: Timing[] = [];
+  const ours: Timing[] = [];
+  await inRounds(15, 15_000, async () => {
+    floor.push(await timeNode('-e', '0'));
+    ours.push(await timeNode(chatcliPath, '--version'));
+  });
+  return [{ name: '--version : node -e 0', unit: 'ms', ...compared(floor, ours), bar: 1.3, goal: 1.15 }];
+}
+
+async function oneCallFigures(contest: Contest): Promise<readonly Figure[]> {
+  const times = await race(contest, turns(1), { rounds: 11, budgetMs: 30_000 });
+  return [
+    { name: 'one tool call : fetch floor', unit: 'ms', ...compared(times.fetch, times.ours), bar: 1.5, goal: 0.8 },
+    { name: 'one tool call : http floor', unit: 'ms', ...compared(times.http, times.ours) },
+  ];
+}
+
+/** The cost of one more turn early and late in a run: the slope between runs of different length. */
+async function turnFigures(contest: Contest): Promise<readonly Figure[]> {
+  const spans = [
+    { name: 'a turn at 10 (10 → 50)', from: 10, to: 50 },
+    { name: 'a turn at 200 (150 → 200)', from: 150, to: 200 },
+  ];
+  const slopes = spans.map((): Record<Contestant, Timing[]> => ({ ours: [], fetch: [], http: [] }));
+  await inRounds(5, 100_000, async () => {
+    for (const [index, { from, to }] of spans.entries()) {
+      for (const contestant of ALL) {
+        const short = await contest.time(contestant, turns(from));
+        const long = await contest.time(contestant, turns(to));
+        slopes[index]?.[contestant].push(perTurn(short, long, to - from));
+      }
+    }
+  });
+  return spans.flatMap(({ name }, index) => {
+    const { fetch = [], ours = [], http = [] } = slopes[index] ?? {};
+    return [
+      { name: `${name} : fetch floor`, unit: 'ms', ...compared(fetch, ours), bar: 1.5 },
+      { name: `${name} : http floor`, unit: 'ms', ...compared(http, ours), goal: 1.2 },
+    ];
+  });
+}
+
+async function deltaFigures(contest: Contest): Promise<readonly Figure[]> {
+  const script = { ...turns(0), answer: Array.from({ length: DELTAS }, () => DELTA) };
+  const times = await race(contest, script, { rounds: 5, budgetMs: 25_000 });
+  return [
+    {
+      name: '400 kB in 50,000 deltas : fetch floor',
+      unit: 'ms',
+      ...compared(times.fetch, times.ours),
+      bar: 3,
+      goal: 1.5,
+    },
+    { name: '400 kB in 50,000 deltas : http floor', unit: 'ms', ...compared(times.http, times.ours) },
+  ];
+}
+
+async function memoryFigures(contest: Contest): Promise<readonly Figure[]> {
+  const peaks: Record<Contestant, number[]> = { ours: [], fetch: [], http: [] };
+  await inRounds(5, 20_000, async () => {
+    for (const contestant of ALL) {
+      const peak = await contest.peakRss(contestant, turns(10));
+      if (peak !== undefined) peaks[contestant].push(peak);
+    }
+  });
+  if (peaks.ours.length === 0) return [];
+  const [ours, fetch, http] = [median(peaks.ours), median(peaks.fetch), median(peaks.http)];
+  return [
+    { name: 'RSS of 10 turns : fetch floor', unit: 'MiB', floor: fetch, ours, bar: 1.3 },
+    { name: 'RSS of 10 turns : http floor', unit: 'MiB', floor: http, ours, goal: 1.2 },
+  ];
+}
+
+async function bigResultFigures(contest: Contest): Promise<readonly Figure[]> {
+  const command = (turn: number) => `head -c ${RESULT_BYTES} /dev/zero | tr '\\0' x; echo ${turn}`;
+  const peak = await contest.peakRss('ours', { ...turns(200), command });
+  if (peak === undefined) return [];
+  return [{ name: 'RSS of 200 turns, 100 kB results', unit: 'MiB', ours: peak, bar: 250 }];
+}
+
+function turns(toolCalls: number): Script {
+  return { toolCalls, command: (turn) => `echo turn ${turn}`, answer: ['All ', 'done', '.'] };
+}
+
+async function race(
+  contest: Contest,
+  script: Script,
+  { rounds, budgetMs }: { readonly rounds: number; readonly budgetMs: number },
+): Promise<Record<Contestant, Timing[]>> {
+  const times: Record<Contestant, Timing[]> = { ours: [], fetch: [], http: [] };
+  await inRounds(rounds, budgetMs, async () => {
+    for (const contestant of ALL) times[contestant].push(await contest.time(contestant, script));
+  });
+  return times;
+}
+
+/** Stops before its last round where the machine is slow, but not before the third. */
+async function inRounds(rounds: number, budgetMs: number, round: () => Promise<void>): Promise<void> {
+  const startedAt = performance.now();
+  for (let done = 0; done < rounds; done += 1) {
+    if (done >= LEAST_ROUNDS && performance.now() - startedAt > budgetMs) return;
+    await round();
+  }
+}
+
+function compared(floor: readonly Timing[], ours: readonly Timing[]): Pick<Figure, 'floor' | 'ours' | 'cpuRatio'> {
+  const cpuRatio = medianCpuMs(ours) / medianCpuMs(floor);
+  return {
+    floor: median(floor.map(({ wallMs }) => wallMs)),
+    ours: median(ours.map(({ wallMs }) => wallMs)),
+    ...(Number.isFinite(cpuRatio) && { cpuRatio }),
+  };
+}
+
+function perTurn(short: Timing, long: Timing, count: number): Timing {
+  const cpuMs = short.cpuMs === undefined || long.cpuMs === undefined ? undefined : (long.cpuMs - short.cpuMs) / count;
+  return { wallMs: (long.wallMs - short.wallMs) / count, cpuMs };
+}
+
+function medianCpuMs(times: readonly Timing[]): number {
+  return median(times.flatMap(({ cpuMs }) => cpuMs ?? []));
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  const middle = sorted.length >> 1;
+  const [low = Number.NaN, high = Number.NaN] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]];
+  return (low + high) / 2;
+}
