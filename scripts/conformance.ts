@@ -10,12 +10,21 @@ import { playEditCases } from './conformance/edit-cases.js';
 import { countOf, type Group, passed } from './conformance/group.js';
 import { playWire } from './conformance/wire.js';
 
+const PARTS = ['wire', 'edit-cases.jsonl', 'apply-patch'];
+
 const folder = process.argv[2];
-if (folder === undefined || !(await stat(folder).catch(() => undefined))?.isDirectory()) {
+const missing = folder === undefined ? PARTS : await missingParts(folder);
+if (folder === undefined || missing.length > 0) {
   console.error('usage: npm run conformance -- DIR   (DIR holds wire/, edit-cases.jsonl and apply-patch/)');
+  if (folder !== undefined) console.error(`not there: ${missing.map((part) => join(folder, part)).join(', ')}`);
   process.exitCode = 2;
 } else {
   process.exitCode = report(await play(folder), await readMinimums()) ? 0 : 1;
+}
+
+async function missingParts(from: string): Promise<readonly string[]> {
+  const found = await Promise.all(PARTS.map((part) => stat(join(from, part)).catch(() => undefined)));
+  return PARTS.filter((_, index) => found[index] === undefined);
 }
 
 async function play(from: string): Promise<readonly Group[]> {

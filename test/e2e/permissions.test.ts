@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { calls, says, type Turn } from '../fixtures/model-server.js';
 import { jsonOf, lastResult, makePlace, type PlayOptions, play, resultsIn } from './support.js';
 
@@ -8,6 +8,9 @@ const FILES = { 'a.txt': 'one\n', 'package.json': '{"scripts":{"test":"echo test
 
 const edit = calls('edit_file', { path: 'a.txt', old_string: 'one', new_string: 'two' });
 const shell = (command: string, more: object = {}) => calls('shell', { command, ...more });
+
+/** One turn with all of these calls: each is judged by itself, and one run is enough for all of them. */
+const together = (turns: readonly Turn[]): Turn => ({ calls: turns.flatMap((turn) => turn.calls ?? []) });
 
 /** Runs coder on turns and a last word, and gives the JSON result beside the run. */
 async function code(turns: readonly Turn[], flags: readonly string[] = [], options: PlayOptions = {}) {
@@ -73,7 +76,7 @@ describe('a run without a terminal', () => {
     expect(lastResult(run)).toMatch(/^one\n[^]*exit code 0$/);
   });
 
-  it.each(['file', 'planner', 'refiner', 'verifier', 'chat'])('of the worker %s changes nothing, whatever is allowed', async (worker) => {
+  it.each(['file', 'chat'])('of the worker %s changes nothing, whatever is allowed', async (worker) => {
     const flags = ['--worker', worker, '--approval-mode', 'auto-edit', '--allowed-tools', 'shell(touch new.txt)', '--allowed-tools', 'edit'];
     const run = await play([shell('touch new.txt'), edit, says('ok')], ['agent', 'x', ...flags], { files: FILES });
 
@@ -83,28 +86,35 @@ describe('a run without a terminal', () => {
 });
 
 describe('the read-only table', () => {
-  it.each(['ls -la', 'cat a.txt', 'head -n 1 a.txt', 'tail -1 a.txt', 'wc -l a.txt', 'pwd', 'stat a.txt', 'grep -n one a.txt'])('lets "%s" pass', async (command) => {
-    const run = await code([shell(command)]);
-
-    expect(lastResult(run)).toMatch(/exit code 0$/);
-    expect(run.result).toMatchObject({ subtype: 'success', permission_denials: [] });
-  });
-
-  it.each([
+  const held = [
+    'ls -la', 'cat a.txt', 'head -n 1 a.txt', 'tail -1 a.txt', 'wc -l a.txt', 'pwd', 'stat a.txt', 'grep -n one a.txt', "grep 'a|b' a.txt package.json",
+  ];
+  const notHeld = [
     'touch pwned', 'ls; touch pwned', 'ls && touch pwned', 'ls | tee pwned', 'ls > pwned', 'cat a.txt >> pwned', 'ls $(touch pwned)', 'ls `touch pwned`',
     'ls\ntouch pwned', 'ls & touch pwned', 'cat <(touch pwned)', '>pwned ls', 'X=1 ls', 'sh -c "touch pwned"', 'env touch pwned', 'xargs touch pwned',
     'cat ../secret.txt', 'cat /etc/hostname', 'cat ~/x', 'cat $HOME/x', 'cat .env', 'ls ..', 'grep -r one .', 'grep -f .env a.txt', 'tail -f a.txt',
-    'rg --pre touch one', 'stat /etc', 'cat link',
-  ])('does not hold "%s"', async (command) => {
-    const place = makePlace(FILES);
+    'rg --pre touch one', 'stat /etc', 'cat link', 'ls up',
+  ];
+  const place = makePlace(FILES);
+  let passed: readonly string[];
+  let denied: readonly string[];
+
+  beforeAll(async () => {
     writeFileSync(join(place.root, '..', 'secret.txt'), 'outside\n');
     symlinkSync('../secret.txt', join(place.root, 'link'));
-    const run = await code([shell(command)], [], { place });
+    symlinkSync('..', join(place.root, 'up'));
+    const run = await code([together(held.map((command) => shell(command))), together(notHeld.map((command) => shell(command)))], [], { place });
+    const results = resultsIn(run.requests.at(-1));
+    [passed, denied] = [results.slice(0, held.length), results.slice(held.length)];
+  });
 
-    expect(lastResult(run)).toMatch(/^Denied/);
-    expect(run.result.permission_denials).toHaveLength(1);
+  it.each(held.map((command, index) => [command, index] as const))('lets %j pass', (_, index) => {
+    expect(passed[index]).toMatch(/exit code [01]$/);
+  });
+
+  it.each(notHeld.map((command, index) => [command, index] as const))('does not hold %j', (_, index) => {
+    expect(denied[index]).toMatch(/^Denied/);
     expect(place.has('pwned')).toBe(false);
-    expect(run.exitCode).toBe(6);
   });
 });
 
@@ -141,14 +151,13 @@ describe('--approval-mode', () => {
     expect(run.result).toMatchObject({ subtype: 'success', permission_denials: [] });
   });
 
-  it.each(['rm -rf build', 'rm -r -f build', 'git reset --hard', 'sudo touch pwned', 'sh -c "rm -rf build"', 'touch pwned; rm -rf build'])(
-    'full-auto still needs a person for "%s"',
-    async (command) => {
-      const run = await code([shell(command)], ['--dangerously-skip-permissions']);
+  it('full-auto still needs a person for what cannot be undone', async () => {
+    const commands = ['rm -rf build', 'rm -r -f build', 'git reset --hard', 'sudo touch pwned', 'sh -c "rm -rf build"', 'touch pwned; rm -rf build'];
+    const run = await code([together(commands.map((command) => shell(command)))], ['--dangerously-skip-permissions']);
 
-      expect([run.place.has('build/x'), run.place.has('pwned'), run.exitCode]).toEqual([true, false, 6]);
-    },
-  );
+    expect(run.result.permission_denials.map(({ subject }: { subject: string }) => subject)).toEqual(commands);
+    expect([run.place.has('build/x'), run.place.has('pwned'), run.exitCode]).toEqual([true, false, 6]);
+  });
 
   it('never lets a question change anything', async () => {
     const run = await play([edit, shell('touch pwned'), says('ok')], ['-p', 'x', '--dangerously-skip-permissions'], { files: FILES });
@@ -165,13 +174,15 @@ describe('--allowed-tools', () => {
     expect(run.result).toMatchObject({ subtype: 'success', proof: { commands_since_last_edit: [{ command: 'npm test', exit_code: 0 }] } });
   });
 
-  it.each([
-    'npm test; touch pwned', 'npm test && touch pwned', 'npm test | tee pwned', 'npm test > pwned', 'npm test\ntouch pwned', 'npm test & touch pwned',
-    'npm test $(touch pwned)', 'npm test -- --x', 'touch pwned; npm test', 'npm  test', 'npm test ', ' npm test', 'sh -c "npm test"', 'npm',
-  ])('by equality only: %j is denied', async (command) => {
-    const run = await code([shell(command)], ['--allowed-tools', 'shell(npm test)']);
+  it('allows it by equality only', async () => {
+    const commands = [
+      'npm test; touch pwned', 'npm test && touch pwned', 'npm test | tee pwned', 'npm test > pwned', 'npm test\ntouch pwned', 'npm test & touch pwned',
+      'npm test $(touch pwned)', 'npm test -- --x', 'touch pwned; npm test', 'npm  test', 'npm test ', ' npm test', 'sh -c "npm test"', 'npm',
+    ];
+    const run = await code([together(commands.map((command) => shell(command)))], ['--allowed-tools', 'shell(npm test)']);
 
-    expect([lastResult(run).slice(0, 6), run.place.has('pwned'), run.exitCode]).toEqual(['Denied', false, 6]);
+    expect(run.result.permission_denials.map(({ subject }: { subject: string }) => subject)).toEqual(commands);
+    expect([run.place.has('pwned'), run.exitCode]).toEqual([false, 6]);
   });
 
   it.each<[string, readonly string[]]>([
@@ -223,59 +234,64 @@ describe('--disallowed-tools', () => {
 describe('a path', () => {
   const SECRET = 'what stands outside';
 
-  function placeWithOutside() {
-    const place = makePlace(FILES);
-    writeFileSync(join(place.root, '..', 'secret.txt'), `${SECRET}\n`);
+  const place = makePlace(FILES);
+  const secret = join(place.root, '..', 'secret.txt');
+  const ways = [
+    ...['../secret.txt', secret, 'link', 'up/secret.txt', 'build/../../secret.txt'].flatMap((path) => [
+      calls('read_file', { path }),
+      calls('edit_file', { path, old_string: 'what', new_string: 'WHAT' }),
+      calls('write_file', { path, content: 'gone' }),
+    ]),
+    calls('write_file', { path: 'up/new.txt', content: 'x' }),
+    calls('list_files', { path: '..' }),
+    calls('list_files', { path: 'up' }),
+    calls('list_files', { pattern: '../*' }),
+    calls('search_files', { pattern: 'stands', path: '..' }),
+    calls('search_files', { pattern: 'stands', path: 'up' }),
+    calls('search_files', { pattern: 'stands', glob: '../*' }),
+    calls('search_files', { pattern: 'stands outside' }),
+    shell('cat secret.txt', { cwd: '..' }),
+    shell('cat secret.txt', { cwd: 'up' }),
+  ].map((turn) => [`${turn.calls?.[0]?.name} ${JSON.stringify(turn.calls?.[0]?.arguments)}`, turn] as const);
+  let results: readonly string[];
+
+  beforeAll(async () => {
+    writeFileSync(secret, `${SECRET}\n`);
     symlinkSync('../secret.txt', join(place.root, 'link'));
     symlinkSync('..', join(place.root, 'up'));
-    return place;
-  }
+    const run = await code([together(ways.map(([, turn]) => turn))], ['--dangerously-skip-permissions'], { place });
+    results = resultsIn(run.requests.at(-1));
+  });
 
-  const outside = (path: string): readonly (readonly [string, Turn])[] => [
-    [`read_file ${path}`, calls('read_file', { path })],
-    [`edit_file ${path}`, calls('edit_file', { path, old_string: 'what', new_string: 'WHAT' })],
-    [`write_file ${path}`, calls('write_file', { path, content: 'gone' })],
-  ];
+  it.each(ways.map(([way], index) => [way, index] as const))('leads nowhere outside the workspace, also with all permissions: %s', (way, index) => {
+    expect(results[index]).toEqual(expect.any(String));
+    // A result may name the path that was asked for, never what is there.
+    expect(results[index]?.replace(way, '')).not.toContain(SECRET);
+    expect(results[index]).not.toMatch(/secret\.txt$/m);
+  });
 
-  it.each([
-    ...['../secret.txt', 'link', 'up/secret.txt', 'build/../../secret.txt', 'ABSOLUTE'].flatMap(outside),
-    ['list_files ..', calls('list_files', { path: '..' })],
-    ['list_files up', calls('list_files', { path: 'up' })],
-    ['search_files ..', calls('search_files', { pattern: 'stands', path: '..' })],
-    ['search_files up', calls('search_files', { pattern: 'stands', path: 'up' })],
-    ['search_files with a glob that leads out', calls('search_files', { pattern: 'stands', glob: '../*' })],
-    ['list_files with a pattern that leads out', calls('list_files', { pattern: '../*' })],
-    ['search_files over everything', calls('search_files', { pattern: 'stands outside' })],
-    ['write_file up/new.txt', calls('write_file', { path: 'up/new.txt', content: 'x' })],
-    ['shell in ..', shell('cat secret.txt', { cwd: '..' })],
-    ['shell in up', shell('cat secret.txt', { cwd: 'up' })],
-  ] as readonly (readonly [string, Turn])[])('that leads out of the workspace is refused, also with all permissions: %s', async (_, turn) => {
-    const place = placeWithOutside();
-    const file = join(place.root, '..', 'secret.txt');
-    const text = JSON.stringify(turn).replaceAll('ABSOLUTE', file);
-    const run = await code([JSON.parse(text)], ['--dangerously-skip-permissions'], { place });
-
-    expect(readFileSync(file, 'utf8')).toBe(`${SECRET}\n`);
+  it('leaves what is outside as it was', () => {
+    expect(readFileSync(secret, 'utf8')).toBe(`${SECRET}\n`);
     expect(existsSync(join(place.root, '..', 'new.txt'))).toBe(false);
-    expect(JSON.stringify(run.requests.map(({ body }) => body))).not.toContain(SECRET);
   });
 
   it('outside is inside with --add-dir', async () => {
     const other = makePlace({ 'b.txt': 'beside\n' });
-    const place = makePlace(FILES);
-    const run = await code([calls('read_file', { path: join(other.root, 'b.txt') })], ['--add-dir', other.root], { place });
+    const run = await code([calls('read_file', { path: join(other.root, 'b.txt') })], ['--add-dir', other.root]);
 
     expect(lastResult(run)).toContain('beside');
   });
 
-  it.each([
-    ['a secret file', calls('read_file', { path: '.env' })],
-    ['the settings of git', calls('write_file', { path: '.git/config', content: 'x' })],
-    ['the hooks of git', calls('write_file', { path: '.git/hooks/pre-commit', content: 'x' })],
-  ])('to %s needs a person in every mode', async (_, turn) => {
-    const run = await code([turn], ['--dangerously-skip-permissions']);
+  it('to a secret file or to what runs later needs a person in every mode', async () => {
+    const turns = [
+      calls('read_file', { path: '.env' }),
+      calls('write_file', { path: '.git/config', content: 'x' }),
+      calls('write_file', { path: '.git/hooks/pre-commit', content: 'x' }),
+      shell('cat .env'),
+    ];
+    const run = await code([together(turns)], ['--dangerously-skip-permissions']);
 
-    expect(lastResult(run)).toMatch(/^Denied/);
+    expect(resultsIn(run.requests.at(-1)).map((result) => result.slice(0, 6))).toEqual(turns.map(() => 'Denied'));
     expect(run.place.has('.git')).toBe(false);
     expect(JSON.stringify(run.requests.map(({ body }) => body))).not.toContain('of-the-project');
   });

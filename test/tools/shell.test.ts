@@ -78,7 +78,7 @@ describe('the result', () => {
       code: 'exit-code',
       output: 'no\n(cwd: .)\nexit code 3',
       command: { command: 'echo no >&2; exit 3', exitCode: 3 },
-      display: { kind: 'lines', lines: ['no', 'exit code 3'] },
+      display: { kind: 'lines', lines: ['no'] },
     });
   });
 
@@ -115,7 +115,7 @@ describe('the result', () => {
     const { display } = await run('seq 1 20; exit 1');
     expect(display).toEqual({
       kind: 'lines',
-      lines: ['13', '14', '15', '16', '17', '18', '19', '20', 'exit code 1'],
+      lines: ['13', '14', '15', '16', '17', '18', '19', '20'],
       omitted: 12,
     });
   });
