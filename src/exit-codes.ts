@@ -1,5 +1,5 @@
 /** One table from outcome or error to exit code and JSON subtype. */
-import { ChatcliError, InterruptedError } from './errors.js';
+import { ChatcliError, DeadlineError, InterruptedError } from './errors.js';
 import type { OutcomeReason } from './kernel/types.js';
 
 export const EXIT = {
@@ -58,6 +58,7 @@ export function endingOf(reason: OutcomeReason, errorKind?: string): Ending {
 /** The ending of a command that threw. */
 export function endingOfError(thrown: unknown): Ending {
   if (thrown instanceof InterruptedError) return endingOfSignal(thrown.signal);
+  if (thrown instanceof DeadlineError) return endingOf('timeout');
   return thrown instanceof ChatcliError ? endingOf('failed', thrown.kind) : UNEXPECTED;
 }
 

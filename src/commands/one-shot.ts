@@ -1,46 +1,50 @@
 /** One task from the command line to its exit code: read the task, wire, run, report. */
 import { randomUUID } from 'node:crypto';
+import type { Outcome } from '../kernel/types.js';
+import { withTimeLimit } from '../runtime/deadline.js';
 import { runWorker } from '../runtime/dispatch.js';
 import { workerNamed } from '../workers/select.js';
+import type { Worker } from '../workers/types.js';
 import { ENTRY_WORKERS, type Intent } from './intent.js';
 import type { Io } from './io.js';
 import { pickWorker } from './pick-worker.js';
-import { createReport } from './report.js';
+import { createReport, type Report } from './report.js';
 import { readTask } from './task-input.js';
-import { wire } from './wire.js';
+import { type WiredRun, wire } from './wire.js';
 
 /**
  * Runs one task and reports it on stdout and stderr in the format asked for.
  * @returns the exit code. Whatever goes wrong is reported here too: nothing is thrown.
  */
 export async function runOneShot(intent: Intent, io: Io): Promise<number> {
-  const startedAt = io.now();
-  const sessionId = randomUUID();
-  const report = createReport({ io, flags: intent.flags, sessionId, startedAt });
+  const report = createReport({ io, flags: intent.flags, sessionId: randomUUID(), startedAt: io.now() });
   try {
-    const task = await readTask(intent.words, {
-      stdin: io.stdin,
-      signal: io.signal,
-      onWait: () => report.hint('moreStdin'),
-    });
+    const onWait = () => report.hint('moreStdin');
+    const task = await readTask(intent.words, { stdin: io.stdin, signal: io.signal, onWait });
     const run = await wire({ intent, io, report });
     try {
-      const named = intent.flags.worker === undefined ? undefined : workerNamed(intent.flags.worker, run.tree.workers);
-      const entry = named ?? workerNamed(ENTRY_WORKERS[intent.kind], run.tree.workers);
-      const worker =
-        named === undefined && run.picksWorker ? await pickWorker(run.tree, entry, task, run.signal) : entry;
-      report.setRun({
-        worker: worker.name,
-        model: run.tree.modelOf(worker),
-        budget: run.tree.budget,
-        ledger: run.tree.ledger,
-      });
-      const outcome = await runWorker(run.tree, { worker, task, index: 0, total: 1, signal: run.signal });
-      return report.outcome(outcome);
+      const limit = { timeoutMs: run.timeoutMs, whose: 'The run', now: io.now, signal: io.signal };
+      return report.outcome(await withTimeLimit(limit, (signal) => runTask(run, task, { intent, report, signal })));
     } finally {
-      await run.close();
+      run.close();
     }
   } catch (thrown) {
     return report.failure(thrown);
   }
+}
+
+type Doing = { readonly intent: Intent; readonly report: Report; readonly signal: AbortSignal };
+
+async function runTask(run: WiredRun, task: string, { intent, report, signal }: Doing): Promise<Outcome> {
+  const { tree } = run;
+  const describe = (worker: Worker) =>
+    report.setRun({ worker: worker.name, model: tree.modelOf(worker), budget: tree.budget, ledger: tree.ledger });
+  const { worker: named } = intent.flags;
+  const entry = workerNamed(named ?? ENTRY_WORKERS[intent.kind], tree.workers);
+  describe(entry);
+  const picks = named === undefined && run.picksWorker;
+  const worker = picks ? await pickWorker(tree, entry, task, signal) : entry;
+  describe(worker);
+  // A key that was pasted or piped in is not for the model.
+  return runWorker(tree, { worker, task: tree.toolContext.mask(task), index: 0, total: 1, signal });
 }

@@ -23,7 +23,8 @@ export function createProgram({ version, run, writeOut, writeErr }: ProgramOptio
     .option('-p, --print <question>', 'answer one question and end; reads files, changes nothing')
     .addHelpText('after', EXAMPLES);
   addRunFlags(program);
-  program.action(async () => {
+  program.allowExcessArguments().action(async () => {
+    refuseUnknownCommand(program.args);
     const { print } = program.opts<{ print?: string }>();
     await run({ kind: 'chat', words: print === undefined ? [] : [print], flags: runFlagsOf(program) });
   });
@@ -39,6 +40,15 @@ export function createProgram({ version, run, writeOut, writeErr }: ProgramOptio
       .action((words: string[]) => run({ kind, words, flags: runFlagsOf(command) }));
   }
   return program;
+}
+
+/** A task without a command would be easy to mistake for one that is not there. */
+function refuseUnknownCommand([word, ...rest]: readonly string[]): void {
+  if (word === undefined) return;
+  const task = [word, ...rest].join(' ');
+  throw new UsageError(`There is no command "${word}".`, {
+    hint: `For a task: chatcli agent ${JSON.stringify(task)}. For help: chatcli --help.`,
+  });
 }
 
 /** Runs the command line; what commander refuses is a usage error. Help and version end quietly. */

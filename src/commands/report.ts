@@ -1,12 +1,13 @@
 /** What a one-shot run says, on which stream and in which format, and the exit code that goes with it. */
 import { ChatcliError, InterruptedError, messageOf } from '../errors.js';
+import { maskStrings } from '../events/emitter.js';
 import type { EventSink } from '../events/types.js';
 import { type Ending, endingOf, endingOfError, endingOfSignal } from '../exit-codes.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, OutcomeReason } from '../kernel/types.js';
 import { type Colors, createColors } from '../output/colors.js';
 import { formatMs } from '../output/format.js';
-import { createJsonLinesSink, resultJson } from '../output/json.js';
+import { createJsonLinesSink, type ResultInput, resultJson } from '../output/json.js';
 import { closingLines, createTextSink } from '../output/text.js';
 import type { Budget } from '../runtime/budget.js';
 import type { Ledger } from '../runtime/ledger.js';
@@ -27,8 +28,11 @@ export type Report = {
   readonly sinks: readonly EventSink[];
   /** Once known, so that a later failure is reported with it. */
   readonly setRun: (run: ReportedRun) => void;
-  /** Colours forced on or off by the configuration. */
-  readonly setColor: (color: boolean | undefined) => void;
+  /** What the configuration says: colours forced on or off, and what takes keys out of all that is shown. */
+  readonly configure: (settings: {
+    readonly color: boolean | undefined;
+    readonly mask: (text: string) => string;
+  }) => void;
   readonly colors: () => Colors;
   readonly hint: (key: 'moreStdin') => void;
   /** Prints the result and gives the exit code. */
@@ -54,6 +58,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
   const warnings: string[] = [];
   let run: ReportedRun | undefined;
   let colors = createColors(false);
+  let mask = clean;
   const say = (text: string) => io.stderr.write(text);
   const print = (text: string) => io.stdout.write(text);
 
@@ -81,10 +86,10 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
 
   function printResult(ending: Ending, fields: Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'>): void {
     const totals = run?.budget.totals() ?? { usage: NO_USAGE, costUsd: 0 };
-    const line = resultJson({
+    const input: ResultInput = {
       subtype: ending.subtype,
       exitCode: ending.exitCode,
-      result: clean(fields.answer),
+      result: fields.answer,
       sessionId,
       worker: run?.worker ?? '',
       turns: fields.turns,
@@ -96,13 +101,13 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       proof: fields.proof,
       warnings,
       ...(fields.error && { error: fields.error }),
-    });
-    print(`${line}\n`);
+    };
+    print(`${resultJson(maskStrings(input, mask))}\n`);
   }
 
   function sayError(error: { readonly message: string; readonly hint?: string | undefined }): void {
-    if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${clean(error.message)}\n`);
-    if (error.hint !== undefined) say(`${clean(error.hint)}\n`);
+    if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${mask(error.message)}\n`);
+    if (error.hint !== undefined) say(`${mask(error.hint)}\n`);
   }
 
   function outcome(result: Outcome): number {
@@ -120,9 +125,9 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     const gap = text !== '' && flags.outputFormat === 'text' && io.stdout.isTTY === true && io.stderr.isTTY === true;
     if (gap) say('\n');
     if (flags.outputFormat !== 'text') printResult(ending, result);
-    else if (text !== '') print(`${clean(text)}\n`);
+    else if (text !== '') print(`${mask(text)}\n`);
     if (gap) say('\n');
-    for (const line of closingLines(result, spent, { colors, texts })) say(`${line}\n`);
+    for (const line of closingLines(maskStrings(result, mask), spent, { colors, texts })) say(`${line}\n`);
     if (!answered && result.error) sayError(result.error);
     return ending.exitCode;
   }
@@ -139,7 +144,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     const message = messageOf(thrown);
     sayError({ message, hint });
     if (flags.outputFormat !== 'text') {
-      const error = { kind, message: clean(message), ...(hint !== undefined && { hint: clean(hint) }) };
+      const error = { kind, message, ...(hint !== undefined && { hint }) };
       printResult(ending, { answer: '', turns: 0, proof: { filesChanged: [], commandsSinceLastEdit: [] }, error });
     }
     return ending.exitCode;
@@ -150,7 +155,10 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     setRun: (reported) => {
       run = reported;
     },
-    setColor,
+    configure: ({ color, mask: redact }) => {
+      setColor(color);
+      mask = redact;
+    },
     colors: () => colors,
     hint: (key) => say(`${texts[key]}\n`),
     outcome,

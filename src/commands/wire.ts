@@ -6,14 +6,13 @@ import { limitsFor, modelFor } from '../config/limits.js';
 import { type ConfigFlags, loadConfig } from '../config/load.js';
 import { loadInstructions } from '../context/instructions.js';
 import { systemPrompt } from '../context/system.js';
-import { DeadlineError } from '../errors.js';
+import { ConfigError, messageOf } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import type { EventSink } from '../events/types.js';
 import { createAsk } from '../output/ask.js';
 import { childEnvironment } from '../permissions/secrets.js';
 import { createBudget } from '../runtime/budget.js';
 import type { RunTree } from '../runtime/context.js';
-import { createDeadline } from '../runtime/deadline.js';
 import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
 import { en } from '../texts/en.js';
@@ -32,11 +31,11 @@ import { spoolIn } from './spool.js';
 
 export type WiredRun = {
   readonly tree: RunTree;
-  /** Aborts on a signal and at the time limit of the whole run. */
-  readonly signal: AbortSignal;
+  /** The time limit of the whole run, if it has one. */
+  readonly timeoutMs: number | undefined;
   /** Whether one worker has to be picked before the run, since there is no delegation. */
   readonly picksWorker: boolean;
-  readonly close: () => Promise<void>;
+  readonly close: () => void;
 };
 
 export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly report: Report };
@@ -49,7 +48,6 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const { flags } = intent;
   const cwd = resolve(io.cwd, flags.cwd ?? '.');
   const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
-  report.setColor(config.color);
 
   const workspace = await createWorkspace({
     root: cwd,
@@ -57,6 +55,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);
+  report.configure({ color: config.color, mask: redactor.mask });
   const { provider, model, costOf, close } = await openProvider(config, io);
   const emitter = createEmitter({
     now: io.now,
@@ -72,7 +71,6 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     platform: process.platform,
     date: new Date(io.now()).toISOString().slice(0, 10),
   };
-  const deadline = startDeadline(io, config.run.timeoutMs);
   const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
 
   const tree: RunTree = {
@@ -95,7 +93,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     mayDelegate: config.workers.parallel,
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
     limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
-    systemPromptOf: (worker) => systemPrompt({ prompt: worker.prompt, values, environment, instructions }),
+    systemPromptOf: (worker) =>
+      redactor.mask(systemPrompt({ prompt: worker.prompt, values, environment, instructions })),
     decide: permissions.decide,
     ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
   };
@@ -111,12 +110,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 
   return {
     tree,
-    signal: deadline.signal,
+    timeoutMs: config.run.timeoutMs,
     picksWorker: intent.kind === 'agent' && !config.workers.parallel,
-    close: async () => {
-      deadline.clear();
-      await close();
-    },
+    close,
   };
 }
 
@@ -132,29 +128,12 @@ async function logSinks(config: Config, debug: boolean): Promise<readonly EventS
   const { level, file } = config.log;
   if (level === 'silent' && !debug) return [];
   const { createLogSink } = await import('../output/log.js');
-  return [createLogSink({ level: debug ? 'debug' : level, destination: debug ? 2 : (file ?? 2) })];
-}
-
-/** The signal of the run: follows the process's own, and has the time limit of the whole run. */
-function startDeadline(
-  io: Io,
-  timeoutMs: number | undefined,
-): { readonly signal: AbortSignal; readonly clear: () => void } {
-  const controller = new AbortController();
-  const follow = () => controller.abort(io.signal.reason);
-  if (io.signal.aborted) follow();
-  io.signal.addEventListener('abort', follow, { once: true });
-  const deadline =
-    timeoutMs === undefined
-      ? undefined
-      : createDeadline(timeoutMs, io.now, () =>
-          controller.abort(new DeadlineError(timeoutMs, `The run's time limit of ${timeoutMs / 1000} s is over.`)),
-        );
-  return {
-    signal: controller.signal,
-    clear: () => {
-      deadline?.clear();
-      io.signal.removeEventListener('abort', follow);
-    },
-  };
+  try {
+    return [createLogSink({ level: debug ? 'debug' : level, destination: debug ? 2 : (file ?? 2) })];
+  } catch (cause) {
+    throw new ConfigError(`The log file ${file} can't be written: ${messageOf(cause)}`, {
+      cause,
+      hint: 'Set CHATCLI_LOG_FILE to a file in a folder that you may write to.',
+    });
+  }
 }

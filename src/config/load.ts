@@ -1,6 +1,5 @@
 /** Loads the configuration once: flags > environment > env files > defaults. The only place that reads env files. */
 import path from 'node:path';
-import { parse } from 'dotenv';
 import { ConfigError, messageOf } from '../errors.js';
 import { PRESETS } from '../providers/presets.js';
 import { boundedRead } from './bounded-read.js';
@@ -93,7 +92,7 @@ async function readEnvFile({ path: file, namedBy }: EnvFilePath): Promise<Layer 
     throw new ConfigError(`Cannot read ${name}: it is not a file of at most ${ENV_FILE_MAX_BYTES / 1024} kB.`);
   }
   if (content.includes('\0')) throw new ConfigError(`Cannot read ${name}: it is not UTF-8 text.`);
-  return { origin: `file:${file}`, values: ownVariables(content) };
+  return { origin: `file:${file}`, values: await ownVariables(content) };
 }
 
 function isMissing(thrown: unknown): boolean {
@@ -102,8 +101,10 @@ function isMissing(thrown: unknown): boolean {
 }
 
 /** Only names of our schema: an env file must not be able to set PATH, NODE_OPTIONS or CHATCLI_HOME. */
-function ownVariables(content: string): Environment {
-  return Object.fromEntries(Object.entries(parse(content)).filter(([name]) => isFileVariable(name)));
+async function ownVariables(content: string): Promise<Environment> {
+  // Most runs have no env file at all.
+  const { default: dotenv } = await import('dotenv');
+  return Object.fromEntries(Object.entries(dotenv.parse(content)).filter(([name]) => isFileVariable(name)));
 }
 
 function composeConfig(
@@ -150,7 +151,7 @@ async function peekLocalEnvFile(cwd: string, paths: readonly EnvFilePath[]): Pro
   if (paths.some((envFile) => envFile.path === file)) return {};
   try {
     const content = await boundedRead(file, { maxBytes: ENV_FILE_MAX_BYTES });
-    return content === undefined ? {} : ownVariables(content);
+    return content === undefined ? {} : await ownVariables(content);
   } catch {
     return {}; // Nobody asked for this file, so that it can't be read is no news.
   }

@@ -1,5 +1,5 @@
 /** Every variable as data: the one source of validation, .env.example and the README's table. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { PRESETS } from '../providers/presets.js';
 import {
   anyText,

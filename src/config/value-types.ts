@@ -1,5 +1,5 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
 import { DURATION_FORM, parseDuration } from './durations.js';
 

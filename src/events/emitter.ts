@@ -78,7 +78,7 @@ function reads(sink: EventSink, event: AgentEvent): boolean {
 }
 
 /** The same JSON value with `mask` applied to every string in it. */
-function maskStrings<Value>(value: Value, mask: (text: string) => string): Value {
+export function maskStrings<Value>(value: Value, mask: (text: string) => string): Value {
   if (typeof value === 'string') return mask(value) as Value;
   if (Array.isArray(value)) return value.map((item) => maskStrings(item, mask)) as Value;
   if (typeof value !== 'object' || value === null) return value;

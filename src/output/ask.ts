@@ -63,10 +63,8 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
       signal.addEventListener('abort', onAbort, { once: true });
       reader.once('line', settle);
       reader.once('close', () => settle(''));
-      reader.once('SIGINT', () => {
-        settle('');
-        interrupt();
-      });
+      // The abort that comes of it settles the question; settling here would let the run go on until then.
+      reader.on('SIGINT', interrupt);
       reader.setPrompt(prompt);
       reader.prompt();
     });

@@ -11,6 +11,7 @@ export function alwaysAskReason(command: string): string | undefined {
   if (/[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(command)) return 'it holds characters that cannot be seen';
   // Quotes and backslashes only hide a name (`\rm`, `"rm"`); a continued line is one line.
   const plain = command.replace(/\\\r?\n/g, '').replace(/["'\\]/g, '');
+  if (!MENTION.test(plain)) return undefined;
   return DANGERS.find(({ pattern }) => pattern.test(plain))?.reason;
 }
 
@@ -22,42 +23,47 @@ const START = String.raw`(?:^|[;&|({\x60\n!]|(?:^|\s)(?:${WRAPPERS})(?:\s+-\S+|\
 const REST = String.raw`[^;&|\n]*`;
 const GIT = String.raw`git(?:\s+(?:-[Cc]\s+\S+|--?[a-z-]+(?:=\S+)?))*\s+`;
 
-function program(names: string, rest = ''): RegExp {
-  return new RegExp(String.raw`${START}(?:${names})(?=$|[\s;&|)}\x60])${rest}`);
+type Danger = {
+  /** What every text that fits the pattern has somewhere in it. */
+  readonly mention: string;
+  readonly pattern: RegExp;
+  readonly reason: string;
+};
+
+function program(names: string, rest = ''): Pick<Danger, 'mention' | 'pattern'> {
+  return { mention: names, pattern: new RegExp(String.raw`${START}(?:${names})(?=$|[\s;&|)}\x60])${rest}`) };
 }
 
-function git(rest: string): RegExp {
-  return new RegExp(`${START}${GIT}(?:${rest})`);
+function git(rest: string): Pick<Danger, 'mention' | 'pattern'> {
+  return { mention: 'git', pattern: new RegExp(`${START}${GIT}(?:${rest})`) };
 }
 
-const DANGERS: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
+const DANGERS: readonly Danger[] = [
   {
-    pattern: program('rm', String.raw`${REST}\s(?:-[A-Za-z]*[rR][A-Za-z]*|--rec[a-z]*)(?=$|[\s;&|)}\x60])`),
+    ...program('rm', String.raw`${REST}\s(?:-[A-Za-z]*[rR][A-Za-z]*|--rec[a-z]*)(?=$|[\s;&|)}\x60])`),
     reason: 'it deletes folders with all that is in them',
   },
   {
-    pattern: program('find', String.raw`${REST}\s(?:-delete|-exec(?:dir)?\s+(?:\S*/)?(?:rm|shred))(?=$|\s)`),
+    ...program('find', String.raw`${REST}\s(?:-delete|-exec(?:dir)?\s+(?:\S*/)?(?:rm|shred))(?=$|\s)`),
     reason: 'it deletes what it finds',
   },
-  { pattern: program('shred|wipe|srm'), reason: 'it destroys files for good' },
+  { ...program('shred|wipe|srm'), reason: 'it destroys files for good' },
   {
-    pattern: program('sudo|doas|su|pkexec|runuser'),
+    ...program('sudo|doas|su|pkexec|runuser'),
     reason: 'it runs with the rights of another user',
   },
   {
-    pattern: program(
-      String.raw`dd|mkfs[.\w]*|mke2fs|mkswap|fdisk|sfdisk|cfdisk|parted|wipefs|blkdiscard|diskutil|hdparm`,
-    ),
+    ...program(String.raw`dd|mkfs[.\w]*|mke2fs|mkswap|fdisk|sfdisk|cfdisk|parted|wipefs|blkdiscard|diskutil|hdparm`),
     reason: 'it works on disks',
   },
-  { pattern: />\s*\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper\/)/, reason: 'it writes to a disk' },
-  { pattern: program('shutdown|reboot|halt|poweroff|telinit'), reason: 'it stops the machine' },
+  { mention: '/dev/', pattern: />\s*\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper\/)/, reason: 'it writes to a disk' },
+  { ...program('shutdown|reboot|halt|poweroff|telinit'), reason: 'it stops the machine' },
   {
-    pattern: program('chmod|chown|chgrp', String.raw`${REST}\s(?:-[A-Za-z]*R|--recursive)`),
+    ...program('chmod|chown|chgrp', String.raw`${REST}\s(?:-[A-Za-z]*R|--recursive)`),
     reason: 'it changes the rights of whole folders',
   },
   {
-    pattern: git(
+    ...git(
       [
         String.raw`reset\b${REST}\s--(?:hard|merge|keep)`,
         'clean\\b',
@@ -70,7 +76,7 @@ const DANGERS: readonly { readonly pattern: RegExp; readonly reason: string }[] 
     reason: 'it throws away changes that are not committed',
   },
   {
-    pattern: git(
+    ...git(
       [
         String.raw`push\b${REST}\s(?:-[a-zA-Z]*[fd][a-zA-Z]*(?=$|\s)|--force|--mirror|--delete|--prune|\+\S|:\S)`,
         String.raw`branch\b${REST}\s(?:-[a-zA-Z]*[DM][a-zA-Z]*|--delete)(?=$|\s)`,
@@ -83,16 +89,21 @@ const DANGERS: readonly { readonly pattern: RegExp; readonly reason: string }[] 
     reason: 'it rewrites or removes history',
   },
   {
+    mention: 'curl|wget',
     pattern: /\b(?:curl|wget)\b[^;&\n]*\|\s*(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b/,
     reason: 'it runs what it downloads',
   },
   {
+    mention: String.raw`\.(?:ssh|aws|gnupg|netrc|git-credentials)|/proc/`,
     pattern: /(?:^|[\s=/~])\.(?:ssh|aws|gnupg|netrc|git-credentials)(?=$|[\s/;&|)}])|\/proc\/[^\s]*\/environ\b/,
     reason: 'it touches credentials',
   },
   {
-    pattern: program('npm|pnpm|yarn|cargo|twine|gem', String.raw`${REST}\s(?:publish|unpublish|yank)\b`),
+    ...program('npm|pnpm|yarn|cargo|twine|gem', String.raw`${REST}\s(?:publish|unpublish|yank)\b`),
     reason: 'it publishes',
   },
-  { pattern: /:\s*\(\s*\)\s*\{[^}]*:\s*\|\s*:/, reason: 'it multiplies itself until the machine stops' },
+  { mention: ':', pattern: /:\s*\(\s*\)\s*\{[^}]*:\s*\|\s*:/, reason: 'it multiplies itself until the machine stops' },
 ];
+
+// The patterns take 4 ms to compile, when they are first tried; most commands mention nothing of what they look for.
+const MENTION = new RegExp(DANGERS.map(({ mention }) => mention).join('|'));

@@ -10,7 +10,7 @@ import { createConverter } from './convert.js';
 import { adaptedDialect, type Dialect } from './dialect.js';
 import { type Endpoint, failureOfNetwork, failureOfResponse, withoutKey } from './failures.js';
 import { parseJson } from './json.js';
-import { createOpenaiClient, responseOf } from './openai-client.js';
+import { createCompletions, responseOf } from './openai-client.js';
 import { DONE, type EventBatch, readEvents } from './reply-body.js';
 import { type ChunkReducer, createChunkReducer } from './stream.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
@@ -58,7 +58,7 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
     idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     headers: headersOf(options),
   });
-  const client = createOpenaiClient(baseUrl, http);
+  const completions = createCompletions(baseUrl, http);
   const converter = createConverter({ sendReasoning: options.sendReasoning ?? false });
   let dialect: Dialect = { sendsStreamOptions: true, tokensField: options.tokensField ?? 'max_tokens' };
 
@@ -76,7 +76,7 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
   async function ask(request: ModelRequest, signal: AbortSignal, endpoint: Endpoint): Promise<HttpResponse> {
     for (;;) {
       const sentDialect = dialect;
-      const response = await responseOf(client.chat.completions.create(paramsOf(request), { signal }));
+      const response = await responseOf(completions.create(paramsOf(request), { signal }));
       if (response.ok) return response;
       const body = await response.text(ERROR_BODY_LIMIT_BYTES);
       const adapted = adaptedDialect(sentDialect, response.status, body);

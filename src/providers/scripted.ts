@@ -1,5 +1,5 @@
 /** A provider whose replies stand in a script: for tests, for the demo, and for trying the program without a model. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError, ProviderError } from '../errors.js';
 import type { FinishReason } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';

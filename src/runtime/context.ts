@@ -72,7 +72,8 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
       return answer;
     },
     budget: tree.budget,
-    ledger: createLedger(tree.ledger),
+    // The root's own ledger is that of the tree: what its workers did is its proof, and their refusals are its own.
+    ledger: parentRunId === undefined ? tree.ledger : createLedger(tree.ledger),
     signal,
     now: tree.now,
     ...(delegate && { delegate }),

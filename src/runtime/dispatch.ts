@@ -2,14 +2,14 @@
  * Runs workers: each its own context, loop, limits and history, between one `worker-start` and one `worker-end`.
  * One at a time, in task order; one failure does not sink the rest.
  */
-import { DeadlineError, messageOf } from '../errors.js';
+import { messageOf } from '../errors.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome } from '../kernel/types.js';
 import type { DelegatedResult, DelegatedTask } from '../tools/types.js';
 import { catalogue } from '../workers/select.js';
 import type { Worker } from '../workers/types.js';
 import { createRunContext, type RunTree } from './context.js';
-import { createDeadline } from './deadline.js';
+import { type Deadline, withTimeLimit } from './deadline.js';
 import type { RunContext } from './types.js';
 
 export type WorkerJob = {
@@ -24,37 +24,37 @@ export type WorkerJob = {
 type WorkerStatus = DelegatedResult['status'];
 
 /** Runs one worker within its own time limit. Never throws: a crash is a failed outcome of this worker only. */
-export async function runWorker(tree: RunTree, job: WorkerJob): Promise<Outcome> {
-  const { worker, task, index, total, parentRunId } = job;
+export function runWorker(tree: RunTree, job: WorkerJob): Promise<Outcome> {
+  const { timeoutMs } = tree.limitsOf(job.worker);
+  const limit = { timeoutMs, whose: `The worker ${job.worker.name}`, now: tree.now, signal: job.signal };
+  return withTimeLimit(limit, (signal, deadline) => runWithin(tree, job, signal, deadline));
+}
+
+async function runWithin(
+  tree: RunTree,
+  { worker, task, index, total, parentRunId }: WorkerJob,
+  signal: AbortSignal,
+  deadline: Deadline | undefined,
+): Promise<Outcome> {
   const startedAt = tree.now();
-  const { timeoutMs } = tree.limitsOf(worker);
-  const controller = new AbortController();
-  const deadline = createDeadline(timeoutMs, tree.now, () =>
-    controller.abort(
-      new DeadlineError(timeoutMs, `The worker ${worker.name} ran out of its time limit of ${timeoutMs / 1000} s.`),
-    ),
-  );
-  const unlink = follow(job.signal, controller);
+  const mayDelegate = tree.mayDelegate && parentRunId === undefined;
   const ctx: RunContext = createRunContext(tree, worker, {
-    signal: controller.signal,
+    signal,
     ...(parentRunId !== undefined && { parentRunId }),
-    ...(tree.mayDelegate &&
-      parentRunId === undefined && {
-        delegate: async (tasks) => {
-          // Time that a lead spends waiting for its workers is theirs, not its own.
-          deadline.pause();
-          try {
-            return await delegateTasks(tree, tasks, { signal: controller.signal, parentRunId: ctx.runId });
-          } finally {
-            deadline.resume();
-          }
-        },
-      }),
+    ...(mayDelegate && {
+      delegate: async (tasks) => {
+        // Time that a lead spends waiting for its workers is theirs, not its own.
+        deadline?.pause();
+        try {
+          return await delegateTasks(tree, tasks, { signal, parentRunId: ctx.runId });
+        } finally {
+          deadline?.resume();
+        }
+      },
+    }),
   });
   ctx.emit({ type: 'worker-start', index, total, task });
   const outcome = await attempt(tree, task, ctx);
-  deadline.clear();
-  unlink();
   ctx.emit({
     type: 'worker-end',
     index,
@@ -113,12 +113,4 @@ function statusOf(outcome: Outcome): WorkerStatus {
   if (outcome.reason === 'answered') return 'done';
   if (outcome.reason === 'timeout') return 'timed-out';
   return outcome.reason === 'interrupted' ? 'cancelled' : 'failed';
-}
-
-/** Aborts `controller` when `signal` does. The link is taken off at the end, since a run's signal outlives its workers. */
-function follow(signal: AbortSignal, controller: AbortController): () => void {
-  const onAbort = () => controller.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  return () => signal.removeEventListener('abort', onAbort);
 }

@@ -10,7 +10,7 @@ import type { RunContext } from './types.js';
 const SIDE_BY_SIDE = 4;
 
 export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Promise<readonly ToolResult[]> {
-  const prepared = calls.map((call) => prepareCall(call, ctx.tools));
+  const prepared = calls.map((call) => prepareCall(call, ctx));
   const results: ToolResult[] = [];
   for (const wave of await waves(prepared, ctx)) {
     results.push(...(await inParallel(wave, SIDE_BY_SIDE, (call) => runCall(call, ctx))));

@@ -7,7 +7,7 @@ import type { ApprovalAnswer, ApprovalQuestion, Display, EventBody } from '../ev
 import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
 import { normalizeArguments } from './arguments.js';
-import { parametersOf } from './spec.js';
+import type { AdvertisedTool } from './spec.js';
 import { truncateOutput } from './truncate.js';
 import { type Tool, type ToolContext, ToolFailure, type ToolOutput } from './types.js';
 
@@ -41,7 +41,10 @@ export type ExecuteOptions = {
 /** No tool's result may fill the window by itself; each tool cuts more wisely, and earlier, on its own. */
 const RESULT_LIMIT_BYTES = 30_000;
 
-export function prepareCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): PreparedCall {
+/** The tools a worker may call, and how they were advertised to it. */
+type OfferedTools = { readonly tools: ReadonlyMap<string, Tool>; readonly toolSpecs: readonly AdvertisedTool[] };
+
+export function prepareCall(call: ToolCall, { tools, toolSpecs }: OfferedTools): PreparedCall {
   const tool = tools.get(call.name);
   const refuse = (code: string, output: string): PreparedCall => ({
     call,
@@ -62,7 +65,8 @@ export function prepareCall(call: ToolCall, tools: ReadonlyMap<string, Tool>): P
       `The arguments of ${call.name} are not valid JSON: ${messageOf(cause)}. Send the call again.`,
     );
   }
-  const parsed = tool.schema.safeParse(normalizeArguments(raw, parametersOf(tool)));
+  const parameters = toolSpecs.find((spec) => spec.name === tool.name)?.parameters ?? {};
+  const parsed = tool.schema.safeParse(normalizeArguments(raw, parameters));
   if (!parsed.success) {
     const issues = parsed.error.issues
       .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
@@ -184,6 +188,7 @@ async function judge(
     ...(display && { display }),
   };
   const answer = await options.approve(question);
+  if (options.context.signal.aborted) return interrupted;
   return answer === 'no'
     ? refusal('the person', 'The person said no. Do something else, or ask what they want.')
     : undefined;

@@ -1,13 +1,17 @@
 /** Globs as .gitignore and ripgrep users write them. */
-import picomatch from 'picomatch';
 import { messageOf } from '../errors.js';
 import { ToolFailure } from './types.js';
 
 /**
- * Tests paths (relative, forward slashes) against a glob. One without a slash fits the name at any depth.
+ * Tests paths (relative, forward slashes) against a glob. One without a slash fits the name at any depth. Few runs have
+ * a glob, so that the 25 kB that read one are loaded for the first.
  * @throws {ToolFailure} `bad-pattern`.
  */
-export function globMatcher(pattern: string, options: { readonly hidden: boolean }): (path: string) => boolean {
+export async function globMatcher(
+  pattern: string,
+  options: { readonly hidden: boolean },
+): Promise<(path: string) => boolean> {
+  const { default: picomatch } = await import('picomatch');
   const glob = pattern.replace(/^(\.?\/)+/, '').replace(/\/$/, '');
   try {
     const matches = picomatch(glob, { dot: options.hidden, basename: !glob.includes('/') });

@@ -1,7 +1,7 @@
 /** What .gitignore files keep out of listings and searches, level by level as git reads them. */
 import { lstat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import ignore, { type Ignore } from 'ignore';
+import type { Ignore } from 'ignore';
 import { readWhole } from './file-read.js';
 import { foldCase, isInside } from './locate.js';
 import { ToolFailure } from './types.js';
@@ -80,6 +80,7 @@ async function readMatcher(folder: string, isRepository: boolean): Promise<Match
   const texts = await Promise.all(files.map((file) => readIfThere(join(folder, file))));
   const rules = texts.filter((text) => text !== undefined);
   if (rules.length === 0) return undefined;
+  const { default: ignore } = await import('ignore');
   return { folder, rules: ignore({ ignorecase: IS_CASE_BLIND }).add(rules.join('\n')) };
 }
 

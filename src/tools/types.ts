@@ -1,5 +1,5 @@
 /** What a tool is, what it gets, and what it gives back. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Display } from '../events/types.js';
 import type { Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';

@@ -1,5 +1,5 @@
 /** A schema for whole numbers. zod's own prints its bounds into the JSON Schema, where every request pays for them. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export function wholeNumber(least: number): z.ZodNumber {
   const fits = (value: number) => Number.isSafeInteger(value) && value >= least;

@@ -1,5 +1,5 @@
 /** Reads worker pages: their front matter says what a worker is, the rest is its prompt. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError } from '../errors.js';
 import builtinPages, { type Page } from './pages:md';
 import type { Worker } from './types.js';

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { disorder } from '../fixtures/bench.js';
 import { calls, type RecordedRequest, says, type Turn } from '../fixtures/model-server.js';
-import { jsonOf, makePlace, type PlayOptions, play, processesOf, type Running, serve, start, streamOf, toolsIn, until } from './support.js';
+import { makePlace, processesOf } from './place.js';
+import { jsonOf, streamOf, toolsIn } from './reading.js';
+import { type PlayOptions, play, type Running, serve, start, until } from './support.js';
 
 const SECOND = 1_000;
 
@@ -9,7 +11,8 @@ const SLEEP = calls('shell', { command: 'sleep 60' });
 const STUBBORN_COMMAND = "trap '' TERM INT HUP; sleep 61 & while :; do sleep 0.2; done";
 const STUBBORN = calls('shell', { command: STUBBORN_COMMAND });
 
-const isRunning = (run: Running, command: string) => () => processesOf(run.place).some((one) => one.command === command);
+const isRunning = (run: Running, command: string) => () =>
+  processesOf(run.place).some((one) => one.command === command);
 
 /** A moment of a run: what the model does, and how to tell that the run has come to it. */
 type Moment = {
@@ -53,7 +56,8 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     requests: 1,
   },
   "a delegated worker's tool runs": {
-    turns: (request) => (toolsIn(request).includes('delegate') ? calls('delegate', { tasks: [{ worker: 'coder', task: 'rest' }] }) : SLEEP),
+    turns: (request) =>
+      toolsIn(request).includes('delegate') ? calls('delegate', { tasks: [{ worker: 'coder', task: 'rest' }] }) : SLEEP,
     args: ['agent', 'x', '--dangerously-skip-permissions'],
     reached: (run) => isRunning(run, 'sleep 60')(),
     requests: 2,
@@ -65,45 +69,69 @@ const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 async function interrupt(name: string, signal: NodeJS.Signals, format: string) {
   const moment = MOMENTS[name] as Moment;
   const server = await serve(moment.turns);
-  const run = start([...moment.args, '--output-format', format], { server, ...(moment.stdin && { stdin: moment.stdin }) });
+  const run = start([...moment.args, '--output-format', format], {
+    server,
+    ...(moment.stdin && { stdin: moment.stdin }),
+  });
   await until(name, () => moment.reached(run, server.requests));
   const sentAt = performance.now();
   run.kill(signal);
   const done = await run.ended;
-  return { ...done, endedAfterMs: performance.now() - sentAt, requests: server.requests.length, expected: moment.requests };
+  return {
+    ...done,
+    endedAfterMs: performance.now() - sentAt,
+    requests: server.requests.length,
+    expected: moment.requests,
+  };
 }
 
 describe.concurrent('a signal', () => {
   const stages = Object.keys(MOMENTS);
 
-  it.each(stages.map((stage) => [stage]))('while %s ends the run in good order, with the result in JSON', async (stage) => {
-    const run = await interrupt(stage, 'SIGINT', 'json');
+  it.each(stages.map((stage) => [stage]))(
+    'while %s ends the run in good order, with the result in JSON',
+    async (stage) => {
+      const run = await interrupt(stage, 'SIGINT', 'json');
 
-    expect(jsonOf(run)).toMatchObject({ type: 'result', subtype: 'interrupted', is_error: true, exit_code: 130 });
-    expect({ exitCode: run.exitCode, signal: run.signal, requests: run.requests }).toEqual({
-      exitCode: 130, signal: null, requests: run.expected,
-    });
-    expect(run.endedAfterMs).toBeLessThan(3 * SECOND);
-  });
+      expect(jsonOf(run)).toMatchObject({ type: 'result', subtype: 'interrupted', is_error: true, exit_code: 130 });
+      expect({ exitCode: run.exitCode, signal: run.signal, requests: run.requests }).toEqual({
+        exitCode: 130,
+        signal: null,
+        requests: run.expected,
+      });
+      expect(run.endedAfterMs).toBeLessThan(3 * SECOND);
+    },
+  );
 
-  it.each(stages.map((stage) => [stage]))('while %s ends each event that started, and the stream with the result', async (stage) => {
-    const run = await interrupt(stage, 'SIGINT', 'stream-json');
-    const { events, result } = streamOf(run);
+  it.each(stages.map((stage) => [stage]))(
+    'while %s ends each event that started, and the stream with the result',
+    async (stage) => {
+      const run = await interrupt(stage, 'SIGINT', 'stream-json');
+      const { events, result } = streamOf(run);
 
-    expect(disorder(events)).toEqual([]);
-    expect(result).toMatchObject({ type: 'result', subtype: 'interrupted', exit_code: 130 });
-    const ends = events.flatMap((event) => (event.type === 'run-end' ? event.reason : event.type === 'worker-end' ? event.status : []));
-    expect(ends).toEqual(ends.map((_, index) => (index % 2 === 0 ? 'interrupted' : 'cancelled')));
-  });
+      expect(disorder(events)).toEqual([]);
+      expect(result).toMatchObject({ type: 'result', subtype: 'interrupted', exit_code: 130 });
+      const ends = events.flatMap((event) =>
+        event.type === 'run-end' ? event.reason : event.type === 'worker-end' ? event.status : [],
+      );
+      expect(ends).toEqual(ends.map((_, index) => (index % 2 === 0 ? 'interrupted' : 'cancelled')));
+    },
+  );
 
   it.each(
     Object.entries(CODES).flatMap(([signal, code]) =>
-      ['stdin is waited for', 'the model has not answered yet', 'a tool runs'].map((stage) => [signal, code, stage] as const),
+      ['stdin is waited for', 'the model has not answered yet', 'a tool runs'].map(
+        (stage) => [signal, code, stage] as const,
+      ),
     ),
   )('%s gives exit code %i while %s, and nothing on stdout', async (signal, code, stage) => {
     const run = await interrupt(stage, signal as NodeJS.Signals, 'text');
 
-    expect({ exitCode: run.exitCode, signal: run.signal, stdout: run.stdout }).toEqual({ exitCode: code, signal: null, stdout: '' });
+    expect({ exitCode: run.exitCode, signal: run.signal, stdout: run.stdout }).toEqual({
+      exitCode: code,
+      signal: null,
+      stdout: '',
+    });
     expect(run.endedAfterMs).toBeLessThan(3 * SECOND);
   });
 
@@ -149,7 +177,10 @@ const withCode = (command: string, then: string) => `{ ${command}; echo "code=$?
 
 describe.concurrent('a reader that goes away', () => {
   /** Never comes to an end, so that only a run that notices its reader's end gets there in time. */
-  const endless = (_: RecordedRequest, index: number): Turn => ({ ...calls('list_files', { path: `place-${index}` }), delayMs: 100 });
+  const endless = (_: RecordedRequest, index: number): Turn => ({
+    ...calls('list_files', { path: `place-${index}` }),
+    delayMs: 100,
+  });
   const forever: PlayOptions = { env: { CHATCLI_AGENT_WORKER_MAX_TURNS: '1000' } };
 
   it.each([
@@ -158,7 +189,10 @@ describe.concurrent('a reader that goes away', () => {
     ['after the first event', 'agent --output-format stream-json', '| head -n 1'],
     ['before the first byte', 'agent', '| true'],
   ])('%s ends the run quietly', async (_, command, then) => {
-    const run = await play([{ text: Array.from({ length: 1_000 }, () => 'z'.repeat(1_000)) }], withCode(`chatcli ${command} x`, then));
+    const run = await play(
+      [{ text: Array.from({ length: 1_000 }, () => 'z'.repeat(1_000)) }],
+      withCode(`chatcli ${command} x`, then),
+    );
 
     expect(run.ms).toBeLessThan(5 * SECOND);
     expect(run.stderr).not.toMatch(/EPIPE|error:/);
@@ -174,16 +208,24 @@ describe.concurrent('a reader that goes away', () => {
   });
 
   it('of stderr alone does not keep the answer from coming', async () => {
-    const run = await play([calls('list_files'), says('still here')], '{ chatcli coder x 2>&1 >answer; } | true; cat answer');
+    const run = await play(
+      [calls('list_files'), says('still here')],
+      '{ chatcli coder x 2>&1 >answer; } | true; cat answer',
+    );
 
     expect(run.stdout).toBe('still here\n');
   });
 
   it('with a command under way takes the command along', async () => {
     const place = makePlace();
-    const run = await play([SLEEP], withCode('chatcli coder --dangerously-skip-permissions --output-format stream-json x', '| head -n 1'), {
-      place, env: { CHATCLI_AGENT_WORKER_TIMEOUT: '5s' },
-    });
+    const run = await play(
+      [SLEEP],
+      withCode('chatcli coder --dangerously-skip-permissions --output-format stream-json x', '| head -n 1'),
+      {
+        place,
+        env: { CHATCLI_AGENT_WORKER_TIMEOUT: '5s' },
+      },
+    );
 
     expect(processesOf(place)).toEqual([]);
     expect(run.stderr).not.toMatch(/EPIPE/);

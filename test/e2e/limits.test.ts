@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { disorder } from '../fixtures/bench.js';
 import { calls, type RecordedRequest, says, type Turn } from '../fixtures/model-server.js';
-import { jsonOf, lastResult, type PlayOptions, play, resultsIn, streamOf, toolsIn } from './support.js';
+import { jsonOf, lastResult, resultsIn, streamOf, toolsIn } from './reading.js';
+import { type PlayOptions, play } from './support.js';
 
 const SUMMARY = 'Looked around; nothing is done yet.';
 
@@ -37,7 +38,13 @@ describe('CHATCLI_AGENT_WORKER_MAX_TURNS', () => {
   ])('and what is set for %s are told apart', async (_, env, flags, turns) => {
     const run = await play(insatiable, ['coder', 'x', '--output-format', 'json', ...flags], { env });
 
-    expect(jsonOf(run)).toMatchObject({ subtype: 'error_max_turns', is_error: true, exit_code: 5, num_turns: turns, result: SUMMARY });
+    expect(jsonOf(run)).toMatchObject({
+      subtype: 'error_max_turns',
+      is_error: true,
+      exit_code: 5,
+      num_turns: turns,
+      result: SUMMARY,
+    });
     expect(run.requests).toHaveLength(turns + 1);
   });
 
@@ -46,24 +53,26 @@ describe('CHATCLI_AGENT_WORKER_MAX_TURNS', () => {
       if (!toolsIn(request).includes('delegate')) return insatiable(request, index);
       return index === 0 ? calls('delegate', { tasks: [{ worker: 'coder', task: 'dig' }] }) : says('It is too much.');
     };
-    const run = await play(turns, ['agent', 'x', '--output-format', 'stream-json'], { env: { CHATCLI_AGENT_WORKER_MAX_TURNS: '3' } });
+    const run = await play(turns, ['agent', 'x', '--output-format', 'stream-json'], {
+      env: { CHATCLI_AGENT_WORKER_MAX_TURNS: '3' },
+    });
     const { events, result } = streamOf(run);
 
     expect(toolCounts(run.requests)).toEqual([true, true, true, true, false, true]);
     expect(lastResult(run)).toContain(SUMMARY);
     expect(lastResult(run)).toContain('turn-limit');
-    expect(events.flatMap((event) => (event.type === 'run-end' ? `${event.worker} ${event.reason} ${event.turns}` : []))).toEqual([
-      'coder turn-limit 3',
-      'agent answered 2',
-    ]);
+    expect(
+      events.flatMap((event) => (event.type === 'run-end' ? `${event.worker} ${event.reason} ${event.turns}` : [])),
+    ).toEqual(['coder turn-limit 3', 'agent answered 2']);
     expect(disorder(events)).toEqual([]);
     expect(result).toMatchObject({ subtype: 'success', num_turns: 2, usage: { requests: 6 } });
   });
 
   it('keeps what stands in the transcript when the model calls tools in its summary too', async () => {
-    const run = await play([calls('list_files', { path: 'a' }), { ...calls('list_files', { path: 'b' }), text: SUMMARY }], [
-      'coder', 'x', '--max-turns', '1',
-    ]);
+    const run = await play(
+      [calls('list_files', { path: 'a' }), { ...calls('list_files', { path: 'b' }), text: SUMMARY }],
+      ['coder', 'x', '--max-turns', '1'],
+    );
 
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({ exitCode: 5, stdout: PARTIAL });
     expect(run.requests).toHaveLength(2);
@@ -86,8 +95,18 @@ describe('a time limit', () => {
     ['--timeout ends a command', SLEEP, {}, [...MAY_SLEEP, '--timeout', '1000ms']],
     ['CHATCLI_TIMEOUT ends a command', SLEEP, { CHATCLI_TIMEOUT: '1s' }, MAY_SLEEP],
     ['CHATCLI_AGENT_WORKER_TIMEOUT ends a request that is not answered', { fault: { kind: 'hang' } }, general, []],
-    ['CHATCLI_AGENT_WORKER_TIMEOUT ends a reply that stops short', { text: 'Well', fault: { kind: 'hang', at: 'content' } }, general, []],
-    ['CHATCLI_AGENT_WORKER_TIMEOUT ends the wait before another try', { status: 503, headers: { 'retry-after': '30' } }, { ...general, ...patient }, []],
+    [
+      'CHATCLI_AGENT_WORKER_TIMEOUT ends a reply that stops short',
+      { text: 'Well', fault: { kind: 'hang', at: 'content' } },
+      general,
+      [],
+    ],
+    [
+      'CHATCLI_AGENT_WORKER_TIMEOUT ends the wait before another try',
+      { status: 503, headers: { 'retry-after': '30' } },
+      { ...general, ...patient },
+      [],
+    ],
     ['--timeout ends a request that is not answered', { fault: { kind: 'hang' } }, {}, ['--timeout', '1']],
   ])('%s: exit 5 in good time, and nothing lives on', async (_, turn, env, flags) => {
     const run = await play([turn], ['coder', 'x', '--output-format', 'json', ...flags], { env: env ?? {} });
@@ -102,7 +121,9 @@ describe('a time limit', () => {
   it.concurrent('ends a delegated worker, and is not used up by a lead that waits for it', async () => {
     const turns = (request: RecordedRequest, index: number): Turn => {
       if (!toolsIn(request).includes('delegate')) return SLEEP;
-      return index === 0 ? calls('delegate', { tasks: [{ worker: 'coder', task: 'rest' }] }) : says('It took too long.');
+      return index === 0
+        ? calls('delegate', { tasks: [{ worker: 'coder', task: 'rest' }] })
+        : says('It took too long.');
     };
     const run = await play(turns, ['agent', 'x', '--output-format', 'stream-json', ...MAY_SLEEP], { env: general });
     const { events, result } = streamOf(run);
@@ -130,7 +151,10 @@ describe('a time limit', () => {
   });
 
   it.concurrent('shows the words before it, marked as partial, and closes each call that was open', async () => {
-    const turn = { text: 'I wait a little.', calls: [{ name: 'shell', arguments: { command: 'sleep 60' } }, { name: 'list_files' }] };
+    const turn = {
+      text: 'I wait a little.',
+      calls: [{ name: 'shell', arguments: { command: 'sleep 60' } }, { name: 'list_files' }],
+    };
     const run = await play([turn], ['coder', 'x', ...MAY_SLEEP], { env: general });
 
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({
@@ -161,7 +185,9 @@ describe('a budget of the whole tree', () => {
   it('counts a delegated worker and a retry too', async () => {
     const turns = (request: RecordedRequest, index: number): Turn => {
       if (index === 1) return { status: 503, headers: { 'retry-after': '0' } };
-      return toolsIn(request).includes('delegate') ? calls('delegate', { tasks: [{ worker: 'file', task: 'look' }] }) : spending(request, index);
+      return toolsIn(request).includes('delegate')
+        ? calls('delegate', { tasks: [{ worker: 'file', task: 'look' }] })
+        : spending(request, index);
     };
     const run = await play(turns, ['agent', 'x', '--output-format', 'json', '--max-requests', '4']);
 
@@ -191,7 +217,12 @@ describe('a run that goes in circles', () => {
     expect(jsonOf(run)).toMatchObject({ subtype: 'error_stuck', exit_code: 5 });
     expect(run.exitCode).toBe(5);
     expect(run.requests).toHaveLength(5);
-    expect(resultsIn(run.requests.at(-1)).map((result) => /third time/.test(result))).toEqual([false, false, true, false]);
+    expect(resultsIn(run.requests.at(-1)).map((result) => /third time/.test(result))).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
   });
 
   it('goes on where the same call brings something new', async () => {
@@ -201,7 +232,9 @@ describe('a run that goes in circles', () => {
     });
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'seven\n', requests: 8,
+      exitCode: 0,
+      stdout: 'seven\n',
+      requests: 8,
     });
   });
 });

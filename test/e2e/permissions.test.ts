@@ -2,9 +2,16 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { calls, says, type Turn } from '../fixtures/model-server.js';
-import { jsonOf, lastResult, makePlace, type PlayOptions, play, resultsIn } from './support.js';
+import { makePlace } from './place.js';
+import { jsonOf, lastResult, resultsIn } from './reading.js';
+import { type PlayOptions, play } from './support.js';
 
-const FILES = { 'a.txt': 'one\n', 'package.json': '{"scripts":{"test":"echo tested"}}\n', 'build/x': 'x\n', '.env': 'TOKEN=of-the-project\n' };
+const FILES = {
+  'a.txt': 'one\n',
+  'package.json': '{"scripts":{"test":"echo tested"}}\n',
+  'build/x': 'x\n',
+  '.env': 'TOKEN=of-the-project\n',
+};
 
 const edit = calls('edit_file', { path: 'a.txt', old_string: 'one', new_string: 'two' });
 const shell = (command: string, more: object = {}) => calls('shell', { command, ...more });
@@ -14,7 +21,10 @@ const together = (turns: readonly Turn[]): Turn => ({ calls: turns.flatMap((turn
 
 /** Runs coder on turns and a last word, and gives the JSON result beside the run. */
 async function code(turns: readonly Turn[], flags: readonly string[] = [], options: PlayOptions = {}) {
-  const run = await play([...turns, says('That is all.')], ['coder', 'x', '--output-format', 'json', ...flags], { files: FILES, ...options });
+  const run = await play([...turns, says('That is all.')], ['coder', 'x', '--output-format', 'json', ...flags], {
+    files: FILES,
+    ...options,
+  });
   return { ...run, result: jsonOf(run) };
 }
 
@@ -23,27 +33,39 @@ describe('a run without a terminal', () => {
     ['edit_file', edit, 'a.txt', '--approval-mode auto-edit'],
     ['write_file', calls('write_file', { path: 'new.txt', content: 'x' }), 'new.txt', '--approval-mode auto-edit'],
     ['shell', shell('touch new.txt'), 'touch new.txt', "--allowed-tools 'shell(touch new.txt)'"],
-  ])('may only read: %s is denied, the denial says what would allow it, and the run ends with exit 6', async (tool, turn, subject, flag) => {
-    const run = await code([turn]);
+  ])(
+    'may only read: %s is denied, the denial says what would allow it, and the run ends with exit 6',
+    async (tool, turn, subject, flag) => {
+      const run = await code([turn]);
 
-    expect(run.exitCode).toBe(6);
-    expect(lastResult(run)).toContain(flag);
-    expect(run.result).toMatchObject({
-      subtype: 'error_denied', is_error: true, exit_code: 6, result: 'That is all.',
-      permission_denials: [{ tool, subject, rule: 'mode read-only', reason: expect.stringContaining(flag) }],
-      proof: { files_changed: [], commands_since_last_edit: [] },
-    });
-    expect(run.stderr).toContain(flag);
-    expect([run.place.read('a.txt'), run.place.has('new.txt')]).toEqual(['one\n', false]);
-  });
+      expect(run.exitCode).toBe(6);
+      expect(lastResult(run)).toContain(flag);
+      expect(run.result).toMatchObject({
+        subtype: 'error_denied',
+        is_error: true,
+        exit_code: 6,
+        result: 'That is all.',
+        permission_denials: [{ tool, subject, rule: 'mode read-only', reason: expect.stringContaining(flag) }],
+        proof: { files_changed: [], commands_since_last_edit: [] },
+      });
+      expect(run.stderr).toContain(flag);
+      expect([run.place.read('a.txt'), run.place.has('new.txt')]).toEqual(['one\n', false]);
+    },
+  );
 
   it('reads, lists and searches freely', async () => {
-    const turns = [calls('read_file', { path: 'a.txt' }), calls('list_files', {}), calls('search_files', { pattern: 'one' })];
+    const turns = [
+      calls('read_file', { path: 'a.txt' }),
+      calls('list_files', {}),
+      calls('search_files', { pattern: 'one' }),
+    ];
     const run = await code(turns);
 
     expect(run.result).toMatchObject({ subtype: 'success', permission_denials: [] });
     expect(resultsIn(run.requests.at(-1))).toEqual([
-      expect.stringContaining('one'), expect.stringContaining('a.txt'), expect.stringContaining('a.txt'),
+      expect.stringContaining('one'),
+      expect.stringContaining('a.txt'),
+      expect.stringContaining('a.txt'),
     ]);
   });
 
@@ -58,26 +80,42 @@ describe('a run without a terminal', () => {
     const run = await code([shell('touch x'), shell('npm test')], ['--allowed-tools', 'shell(npm test)']);
 
     expect(run.exitCode).toBe(0);
-    expect(run.result).toMatchObject({ subtype: 'success', permission_denials: [{ tool: 'shell', subject: 'touch x' }] });
+    expect(run.result).toMatchObject({
+      subtype: 'success',
+      permission_denials: [{ tool: 'shell', subject: 'touch x' }],
+    });
   });
 
   it('prints the last words of a denied run marked as partial', async () => {
     const run = await play([edit, says('I could not.')], ['coder', 'x'], { files: FILES });
 
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({
-      exitCode: 6, stdout: '[partial: stopped: a needed action was denied]\nI could not.\n',
+      exitCode: 6,
+      stdout: '[partial: stopped: a needed action was denied]\nI could not.\n',
     });
   });
 
-  it.each(['agent', 'coder', 'file', 'planner', 'refiner', 'verifier', 'chat'])('of the worker %s can run a command of the read-only table', async (worker) => {
-    const run = await play([shell('cat a.txt'), says('ok')], ['agent', 'x', '--worker', worker], { files: FILES });
+  it.each(['agent', 'coder', 'file', 'planner', 'refiner', 'verifier', 'chat'])(
+    'of the worker %s can run a command of the read-only table',
+    async (worker) => {
+      const run = await play([shell('cat a.txt'), says('ok')], ['agent', 'x', '--worker', worker], { files: FILES });
 
-    expect(run.exitCode).toBe(0);
-    expect(lastResult(run)).toMatch(/^one\n[^]*exit code 0$/);
-  });
+      expect(run.exitCode).toBe(0);
+      expect(lastResult(run)).toMatch(/^one\n[\s\S]*exit code 0$/);
+    },
+  );
 
   it.each(['file', 'chat'])('of the worker %s changes nothing, whatever is allowed', async (worker) => {
-    const flags = ['--worker', worker, '--approval-mode', 'auto-edit', '--allowed-tools', 'shell(touch new.txt)', '--allowed-tools', 'edit'];
+    const flags = [
+      '--worker',
+      worker,
+      '--approval-mode',
+      'auto-edit',
+      '--allowed-tools',
+      'shell(touch new.txt)',
+      '--allowed-tools',
+      'edit',
+    ];
     const run = await play([shell('touch new.txt'), edit, says('ok')], ['agent', 'x', ...flags], { files: FILES });
 
     expect([run.place.read('a.txt'), run.place.has('new.txt')]).toEqual(['one\n', false]);
@@ -87,13 +125,46 @@ describe('a run without a terminal', () => {
 
 describe('the read-only table', () => {
   const held = [
-    'ls -la', 'cat a.txt', 'head -n 1 a.txt', 'tail -1 a.txt', 'wc -l a.txt', 'pwd', 'stat a.txt', 'grep -n one a.txt', "grep 'a|b' a.txt package.json",
+    'ls -la',
+    'cat a.txt',
+    'head -n 1 a.txt',
+    'tail -1 a.txt',
+    'wc -l a.txt',
+    'pwd',
+    'stat a.txt',
+    'grep -n one a.txt',
+    "grep 'a|b' a.txt package.json",
   ];
   const notHeld = [
-    'touch pwned', 'ls; touch pwned', 'ls && touch pwned', 'ls | tee pwned', 'ls > pwned', 'cat a.txt >> pwned', 'ls $(touch pwned)', 'ls `touch pwned`',
-    'ls\ntouch pwned', 'ls & touch pwned', 'cat <(touch pwned)', '>pwned ls', 'X=1 ls', 'sh -c "touch pwned"', 'env touch pwned', 'xargs touch pwned',
-    'cat ../secret.txt', 'cat /etc/hostname', 'cat ~/x', 'cat $HOME/x', 'cat .env', 'ls ..', 'grep -r one .', 'grep -f .env a.txt', 'tail -f a.txt',
-    'rg --pre touch one', 'stat /etc', 'cat link', 'ls up',
+    'touch pwned',
+    'ls; touch pwned',
+    'ls && touch pwned',
+    'ls | tee pwned',
+    'ls > pwned',
+    'cat a.txt >> pwned',
+    'ls $(touch pwned)',
+    'ls `touch pwned`',
+    'ls\ntouch pwned',
+    'ls & touch pwned',
+    'cat <(touch pwned)',
+    '>pwned ls',
+    'X=1 ls',
+    'sh -c "touch pwned"',
+    'env touch pwned',
+    'xargs touch pwned',
+    'cat ../secret.txt',
+    'cat /etc/hostname',
+    'cat ~/x',
+    'cat $HOME/x',
+    'cat .env',
+    'ls ..',
+    'grep -r one .',
+    'grep -f .env a.txt',
+    'tail -f a.txt',
+    'rg --pre touch one',
+    'stat /etc',
+    'cat link',
+    'ls up',
   ];
   const place = makePlace(FILES);
   let passed: readonly string[];
@@ -103,7 +174,11 @@ describe('the read-only table', () => {
     writeFileSync(join(place.root, '..', 'secret.txt'), 'outside\n');
     symlinkSync('../secret.txt', join(place.root, 'link'));
     symlinkSync('..', join(place.root, 'up'));
-    const run = await code([together(held.map((command) => shell(command))), together(notHeld.map((command) => shell(command)))], [], { place });
+    const run = await code(
+      [together(held.map((command) => shell(command))), together(notHeld.map((command) => shell(command)))],
+      [],
+      { place },
+    );
     const results = resultsIn(run.requests.at(-1));
     [passed, denied] = [results.slice(0, held.length), results.slice(held.length)];
   });
@@ -120,17 +195,26 @@ describe('the read-only table', () => {
 
 describe('--approval-mode', () => {
   it.each(['auto-edit', 'acceptEdits'])('%s lets files change and no command run', async (mode) => {
-    const run = await code([edit, calls('write_file', { path: 'new.txt', content: 'x' }), shell('touch pwned')], ['--approval-mode', mode]);
+    const run = await code(
+      [edit, calls('write_file', { path: 'new.txt', content: 'x' }), shell('touch pwned')],
+      ['--approval-mode', mode],
+    );
 
     expect([run.place.read('a.txt'), run.place.read('new.txt'), run.place.has('pwned')]).toEqual(['two\n', 'x', false]);
-    expect(run.result).toMatchObject({ subtype: 'error_denied', permission_denials: [{ tool: 'shell', subject: 'touch pwned' }] });
+    expect(run.result).toMatchObject({
+      subtype: 'error_denied',
+      permission_denials: [{ tool: 'shell', subject: 'touch pwned' }],
+    });
   });
 
-  it.each(['read-only', 'plan', 'ask', 'default'])('%s lets nothing change where there is nobody to ask', async (mode) => {
-    const run = await code([edit, shell('touch pwned')], ['--approval-mode', mode]);
+  it.each(['read-only', 'plan', 'ask', 'default'])(
+    '%s lets nothing change where there is nobody to ask',
+    async (mode) => {
+      const run = await code([edit, shell('touch pwned')], ['--approval-mode', mode]);
 
-    expect([run.place.read('a.txt'), run.place.has('pwned'), run.exitCode]).toEqual(['one\n', false, 6]);
-  });
+      expect([run.place.read('a.txt'), run.place.has('pwned'), run.exitCode]).toEqual(['one\n', false, 6]);
+    },
+  );
 
   it.each<[string, readonly string[], PlayOptions['env']]>([
     ['the flag', ['--approval-mode', 'full-auto'], {}],
@@ -152,7 +236,14 @@ describe('--approval-mode', () => {
   });
 
   it('full-auto still needs a person for what cannot be undone', async () => {
-    const commands = ['rm -rf build', 'rm -r -f build', 'git reset --hard', 'sudo touch pwned', 'sh -c "rm -rf build"', 'touch pwned; rm -rf build'];
+    const commands = [
+      'rm -rf build',
+      'rm -r -f build',
+      'git reset --hard',
+      'sudo touch pwned',
+      'sh -c "rm -rf build"',
+      'touch pwned; rm -rf build',
+    ];
     const run = await code([together(commands.map((command) => shell(command)))], ['--dangerously-skip-permissions']);
 
     expect(run.result.permission_denials.map(({ subject }: { subject: string }) => subject)).toEqual(commands);
@@ -160,7 +251,9 @@ describe('--approval-mode', () => {
   });
 
   it('never lets a question change anything', async () => {
-    const run = await play([edit, shell('touch pwned'), says('ok')], ['-p', 'x', '--dangerously-skip-permissions'], { files: FILES });
+    const run = await play([edit, shell('touch pwned'), says('ok')], ['-p', 'x', '--dangerously-skip-permissions'], {
+      files: FILES,
+    });
 
     expect([run.place.read('a.txt'), run.place.has('pwned')]).toEqual(['one\n', false]);
   });
@@ -170,16 +263,34 @@ describe('--allowed-tools', () => {
   it('allows the very command, and its output is real', async () => {
     const run = await code([shell('npm test')], ['--allowed-tools', 'shell(npm test)']);
 
-    expect(lastResult(run)).toMatch(/tested[^]*exit code 0$/);
-    expect(run.result).toMatchObject({ subtype: 'success', proof: { commands_since_last_edit: [{ command: 'npm test', exit_code: 0 }] } });
+    expect(lastResult(run)).toMatch(/tested[\s\S]*exit code 0$/);
+    expect(run.result).toMatchObject({
+      subtype: 'success',
+      proof: { commands_since_last_edit: [{ command: 'npm test', exit_code: 0 }] },
+    });
   });
 
   it('allows it by equality only', async () => {
     const commands = [
-      'npm test; touch pwned', 'npm test && touch pwned', 'npm test | tee pwned', 'npm test > pwned', 'npm test\ntouch pwned', 'npm test & touch pwned',
-      'npm test $(touch pwned)', 'npm test -- --x', 'touch pwned; npm test', 'npm  test', 'npm test ', ' npm test', 'sh -c "npm test"', 'npm',
+      'npm test; touch pwned',
+      'npm test && touch pwned',
+      'npm test | tee pwned',
+      'npm test > pwned',
+      'npm test\ntouch pwned',
+      'npm test & touch pwned',
+      'npm test $(touch pwned)',
+      'npm test -- --x',
+      'touch pwned; npm test',
+      'npm  test',
+      'npm test ',
+      ' npm test',
+      'sh -c "npm test"',
+      'npm',
     ];
-    const run = await code([together(commands.map((command) => shell(command)))], ['--allowed-tools', 'shell(npm test)']);
+    const run = await code(
+      [together(commands.map((command) => shell(command)))],
+      ['--allowed-tools', 'shell(npm test)'],
+    );
 
     expect(run.result.permission_denials.map(({ subject }: { subject: string }) => subject)).toEqual(commands);
     expect([run.place.has('pwned'), run.exitCode]).toEqual([false, 6]);
@@ -217,9 +328,21 @@ describe('--allowed-tools', () => {
 
 describe('--disallowed-tools', () => {
   it.each<[string, readonly string[], Turn]>([
-    ['wins over --dangerously-skip-permissions', ['--dangerously-skip-permissions', '--disallowed-tools', 'shell'], shell('touch pwned')],
-    ['wins over --allowed-tools', ['--allowed-tools', 'shell(touch pwned)', '--disallowed-tools', 'shell(touch pwned)'], shell('touch pwned')],
-    ['wins over a command that is written in another way', ['--dangerously-skip-permissions', '--disallowed-tools', 'shell(touch pwned)'], shell("touch  'pwned'")],
+    [
+      'wins over --dangerously-skip-permissions',
+      ['--dangerously-skip-permissions', '--disallowed-tools', 'shell'],
+      shell('touch pwned'),
+    ],
+    [
+      'wins over --allowed-tools',
+      ['--allowed-tools', 'shell(touch pwned)', '--disallowed-tools', 'shell(touch pwned)'],
+      shell('touch pwned'),
+    ],
+    [
+      'wins over a command that is written in another way',
+      ['--dangerously-skip-permissions', '--disallowed-tools', 'shell(touch pwned)'],
+      shell("touch  'pwned'"),
+    ],
     ['wins over auto-edit', ['--approval-mode', 'auto-edit', '--disallowed-tools', 'edit'], edit],
     ['takes reading away', ['--disallowed-tools', 'read'], calls('read_file', { path: 'a.txt' })],
     ['takes the read-only table away', ['--disallowed-tools', 'shell'], shell('cat a.txt')],
@@ -263,12 +386,15 @@ describe('a path', () => {
     results = resultsIn(run.requests.at(-1));
   });
 
-  it.each(ways.map(([way], index) => [way, index] as const))('leads nowhere outside the workspace, also with all permissions: %s', (way, index) => {
-    expect(results[index]).toEqual(expect.any(String));
-    // A result may name the path that was asked for, never what is there.
-    expect(results[index]?.replace(way, '')).not.toContain(SECRET);
-    expect(results[index]).not.toMatch(/secret\.txt$/m);
-  });
+  it.each(ways.map(([way], index) => [way, index] as const))(
+    'leads nowhere outside the workspace, also with all permissions: %s',
+    (_, index) => {
+      expect(results[index]).toEqual(expect.any(String));
+      expect(results[index]).not.toContain(SECRET);
+      // As a listing would show it.
+      expect(results[index]).not.toMatch(/secret\.txt$/m);
+    },
+  );
 
   it('leaves what is outside as it was', () => {
     expect(readFileSync(secret, 'utf8')).toBe(`${SECRET}\n`);

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { calls, fails, says, type Turn } from '../fixtures/model-server.js';
-import { chatcli, jsonOf, KEY, lastResult, type PlayOptions, play, resultsIn } from './support.js';
+import { jsonOf, lastResult, resultsIn } from './reading.js';
+import { chatcli, KEY, type PlayOptions, play } from './support.js';
 
 /** What a failing endpoint answers, as an event stream of its own words. */
 const stream = (body: string): Turn => ({ body, headers: { 'content-type': 'text/event-stream' } });
@@ -22,15 +23,25 @@ describe('an endpoint that fails for good', () => {
     ['429 for want of money', fails(429, 'You exceeded your current quota', { code: 'insufficient_quota' }), 'quota'],
     ['413', fails(413, 'request is too large'), 'too large'],
     ['a redirect', { status: 307, body: 'moved', headers: { location: 'http://127.0.0.1:9/v1' } }, 'redirect'],
-    ['a page of HTML with status 200', { body: '<html><body>Sign in</body></html>', headers: { 'content-type': 'text/html' } }, 'base URL'],
+    [
+      'a page of HTML with status 200',
+      { body: '<html><body>Sign in</body></html>', headers: { 'content-type': 'text/html' } },
+      'base URL',
+    ],
     ['JSON with status 200 that is no completion', { body: { ok: true } }, 'base URL'],
     ['a refusal by its content filter', { text: 'I', finishReason: 'content_filter' }, 'content filter'],
-    ['an error in the stream that trying again will not change', stream('data: {"error":{"message":"no such thing","code":400}}\n\n'), 'no such thing'],
+    [
+      'an error in the stream that trying again will not change',
+      stream('data: {"error":{"message":"no such thing","code":400}}\n\n'),
+      'no such thing',
+    ],
   ])('with %s ends the run with exit 4 after one request, and nothing on stdout', async (_, turn, words) => {
     const run = await ask([turn]);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 4, stdout: '', requests: 1,
+      exitCode: 4,
+      stdout: '',
+      requests: 1,
     });
     expect(run.stderr).toMatch(/^error: /m);
     expect(run.stderr).toContain(words);
@@ -40,7 +51,11 @@ describe('an endpoint that fails for good', () => {
     const run = await ask([fails(400, 'bad model')], {}, '--output-format', 'json', '--debug');
 
     expect(jsonOf(run)).toMatchObject({
-      subtype: 'error_provider', is_error: true, exit_code: 4, result: '', error: { kind: 'provider', message: expect.stringContaining('bad model') },
+      subtype: 'error_provider',
+      is_error: true,
+      exit_code: 4,
+      result: '',
+      error: { kind: 'provider', message: expect.stringContaining('bad model') },
     });
     expect(run.stderr).toContain('bad model');
     expect(run.requests).toHaveLength(1);
@@ -53,7 +68,11 @@ describe('an endpoint that fails for good', () => {
   });
 
   it('in a delegated worker fails that worker only', async () => {
-    const turns = [calls('delegate', { tasks: [{ worker: 'file', task: 'look' }] }), fails(400, 'not today'), says('It failed.')];
+    const turns = [
+      calls('delegate', { tasks: [{ worker: 'file', task: 'look' }] }),
+      fails(400, 'not today'),
+      says('It failed.'),
+    ];
     const run = await play(turns, ['agent', 'x']);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({ exitCode: 0, stdout: 'It failed.\n' });
@@ -78,7 +97,9 @@ describe('an endpoint that fails for a while', () => {
     const run = await ask([turn, says('Hello.')], env);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'Hello.\n', requests: 2,
+      exitCode: 0,
+      stdout: 'Hello.\n',
+      requests: 2,
     });
     expect(run.requests[1]?.body).toEqual(run.requests[0]?.body);
     expect(run.stderr).toMatch(/Trying again in .* \(2 of 4\)/);
@@ -101,7 +122,9 @@ describe('an endpoint that fails for a while', () => {
 
     const [first, second] = run.requests.map(({ at }) => at);
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'ok\n', requests: 2,
+      exitCode: 0,
+      stdout: 'ok\n',
+      requests: 2,
     });
     // A server's clock has whole milliseconds.
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(1_999);
@@ -122,13 +145,20 @@ describe('an endpoint that fails for a while', () => {
     ['503, told not to try again', fails(503, 'overloaded'), ONE_TRY, 1],
     ['an error object with status 200', stream('data: {"error":{"message":"overloaded"}}\n\n'), TWO_TRIES, 2],
     ['silence', { fault: { kind: 'hang' } }, { ...ONE_TRY, CHATCLI_FIRST_BYTE_TIMEOUT: '300ms' }, 1],
-    ['silence in the middle', { text: 'Hal', fault: { kind: 'hang', at: 'content' } }, { ...ONE_TRY, CHATCLI_IDLE_TIMEOUT: '300ms' }, 1],
+    [
+      'silence in the middle',
+      { text: 'Hal', fault: { kind: 'hang', at: 'content' } },
+      { ...ONE_TRY, CHATCLI_IDLE_TIMEOUT: '300ms' },
+      1,
+    ],
     ['a reset in the middle', { text: 'Hal', fault: { kind: 'reset', at: 'content' } }, TWO_TRIES, 2],
   ])('with %s and never comes back ends the run with exit 4', async (_, turn, env, requests) => {
     const run = await play(() => turn, ['agent', 'x'], { env: env ?? {} });
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 4, stdout: '', requests,
+      exitCode: 4,
+      stdout: '',
+      requests,
     });
   });
 });
@@ -168,7 +198,9 @@ describe('an empty reply', () => {
     const run = await ask([{ text: '' }, calls('list_files'), { text: [] }, { text: ' \n' }, says('done')]);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'done\n', requests: 5,
+      exitCode: 0,
+      stdout: 'done\n',
+      requests: 5,
     });
   });
 });
@@ -185,8 +217,15 @@ describe('a reply in another shape', () => {
   });
 
   it('with every call at index 0 runs each of them, in order', async () => {
-    const both = ['x', 'y'].map((name, index) => ({ name: 'read_file', arguments: { path: `${name}.txt` }, id: `k${index + 1}`, index: 0 }));
-    const run = await play([{ calls: both }, says('ok')], ['agent', 'x'], { files: { 'x.txt': 'X\n', 'y.txt': 'Y\n' } });
+    const both = ['x', 'y'].map((name, index) => ({
+      name: 'read_file',
+      arguments: { path: `${name}.txt` },
+      id: `k${index + 1}`,
+      index: 0,
+    }));
+    const run = await play([{ calls: both }, says('ok')], ['agent', 'x'], {
+      files: { 'x.txt': 'X\n', 'y.txt': 'Y\n' },
+    });
 
     const [, , said, ...results] = run.requests[1]?.body.messages ?? [];
     expect(said.tool_calls.map(({ id }: { id: string }) => id)).toEqual(['k1', 'k2']);
@@ -198,8 +237,24 @@ describe('a reply in another shape', () => {
   });
 
   it.each<[string, Turn]>([
-    ['calls without ids', { calls: [{ name: 'list_files', id: '' }, { name: 'list_files', id: '' }] }],
-    ['calls that share an id', { calls: [{ name: 'list_files', id: 'a' }, { name: 'read_file', arguments: { path: 'x' }, id: 'a' }] }],
+    [
+      'calls without ids',
+      {
+        calls: [
+          { name: 'list_files', id: '' },
+          { name: 'list_files', id: '' },
+        ],
+      },
+    ],
+    [
+      'calls that share an id',
+      {
+        calls: [
+          { name: 'list_files', id: 'a' },
+          { name: 'read_file', arguments: { path: 'x' }, id: 'a' },
+        ],
+      },
+    ],
     ['a call of an unknown tool', calls('fly', { to: 'moon' })],
     ['a call with a name no endpoint takes', calls('list files!', {})],
     ['arguments that are no JSON', calls('list_files', '{"path": "x')],
@@ -212,24 +267,33 @@ describe('a reply in another shape', () => {
     const run = await ask([turn, says('ok')]);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'ok\n', requests: 2,
+      exitCode: 0,
+      stdout: 'ok\n',
+      requests: 2,
     });
     expect(resultsIn(run.requests[1])).toHaveLength(turn.calls?.length ?? 0);
   });
 
   it('as one JSON body in place of a stream is read all the same', async () => {
     const message = { role: 'assistant', content: 'whole' };
-    const run = await ask([{ body: { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] } }]);
+    const run = await ask([
+      { body: { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] } },
+    ]);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({ exitCode: 0, stdout: 'whole\n' });
   });
 
   it('that was cut by its length runs none of its calls, and the model is told', async () => {
-    const cut: Turn = { calls: [{ name: 'write_file', arguments: '{"path":"out.txt","content":"line1\\nli', id: 'w1' }], finishReason: 'length' };
+    const cut: Turn = {
+      calls: [{ name: 'write_file', arguments: '{"path":"out.txt","content":"line1\\nli', id: 'w1' }],
+      finishReason: 'length',
+    };
     const run = await play([cut, says('gave up')], ['coder', 'x', '--dangerously-skip-permissions']);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 0, stdout: 'gave up\n', requests: 2,
+      exitCode: 0,
+      stdout: 'gave up\n',
+      requests: 2,
     });
     expect(run.place.has('out.txt')).toBe(false);
     expect(lastResult(run)).toMatch(/cut off|length/);
@@ -252,7 +316,10 @@ describe('the model that is asked', () => {
     ['the variable of a worker', { CHATCLI_AGENT_CODER_MODEL: 'd', OPENAI_MODEL: 'b' }, [], 'd'],
     ['what the endpoint serves, where nothing is set', { OPENAI_MODEL: undefined }, [], 'served'],
   ])('is %s', async (_, env, flags, model) => {
-    const run = await play([says('ok')], ['coder', 'x', '--output-format', 'json', ...flags], { env: env ?? {}, model: { models: ['served'] } });
+    const run = await play([says('ok')], ['coder', 'x', '--output-format', 'json', ...flags], {
+      env: env ?? {},
+      model: { models: ['served'] },
+    });
 
     expect([run.requests[0]?.body.model, jsonOf(run).model]).toEqual([model, model]);
   });

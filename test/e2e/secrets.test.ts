@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calls, says } from '../fixtures/model-server.js';
-import { chatcli, jsonOf, KEY, lastResult, makePlace, type Place, play, serve } from './support.js';
+import { makePlace, type Place } from './place.js';
+import { jsonOf, lastResult } from './reading.js';
+import { chatcli, KEY, play, serve } from './support.js';
 
 /** Keys that a developer's shell may hold; made up. */
 const OTHERS = {
@@ -27,9 +29,13 @@ function storedBy(place: Place): string {
 
 describe('a command', () => {
   it('gets no key in its environment', async () => {
-    const run = await play([calls('shell', { command: 'env' }), says('ok')], ['coder', 'x', '--allowed-tools', 'shell(env)'], { env: OTHERS });
+    const run = await play(
+      [calls('shell', { command: 'env' }), says('ok')],
+      ['coder', 'x', '--allowed-tools', 'shell(env)'],
+      { env: OTHERS },
+    );
 
-    expect(lastResult(run)).toMatch(/^[^]*\bPATH=[^]*exit code 0$/);
+    expect(lastResult(run)).toMatch(/^[\s\S]*\bPATH=[\s\S]*exit code 0$/);
     expect(lastResult(run)).not.toMatch(/redacted|OPENAI|API_KEY|TOKEN|SECRET/);
     expect(ALL.filter((secret) => bodies(run.requests).includes(secret))).toEqual([]);
   });
@@ -47,7 +53,12 @@ describe('the value of a key', () => {
   const log = { CHATCLI_LOG_FILE: '../home/log.jsonl', LOG_LEVEL: 'debug' };
 
   it('that stands in a file is in no request, no output and no log', async () => {
-    const turns = [calls('read_file', { path: 'notes.txt' }), calls('search_files', { pattern: 'sk-e2e' }), calls('shell', { command: 'cat notes.txt' }), says('ok')];
+    const turns = [
+      calls('read_file', { path: 'notes.txt' }),
+      calls('search_files', { pattern: 'sk-e2e' }),
+      calls('shell', { command: 'cat notes.txt' }),
+      says('ok'),
+    ];
     const run = await play(turns, ['coder', 'x', '--output-format', 'stream-json', '--verbose'], { files, env: log });
 
     expect(lastResult(run)).toContain('[redacted]');
@@ -57,13 +68,16 @@ describe('the value of a key', () => {
     expect(storedBy(run.place)).not.toContain(KEY);
   });
 
-  it.each(['text', 'json', 'stream-json'])('that the model says, in pieces, is masked in the answer as %s', async (format) => {
-    const text = ['The key is ', KEY.slice(0, 9), KEY.slice(9, 20), KEY.slice(20), '.'];
-    const run = await play([{ text }], ['agent', 'x', '--output-format', format], { env: log });
+  it.each(['text', 'json', 'stream-json'])(
+    'that the model says, in pieces, is masked in the answer as %s',
+    async (format) => {
+      const text = ['The key is ', KEY.slice(0, 9), KEY.slice(9, 20), KEY.slice(20), '.'];
+      const run = await play([{ text }], ['agent', 'x', '--output-format', format], { env: log });
 
-    expect(run.stdout).toContain('The key is [redacted].');
-    expect(storedBy(run.place)).not.toContain(KEY);
-  });
+      expect(run.stdout).toContain('The key is [redacted].');
+      expect(storedBy(run.place)).not.toContain(KEY);
+    },
+  );
 
   it('that the model puts into a call is masked on stderr, in events and in the log', async () => {
     const turns = [calls('list_files', { path: `nowhere/${KEY}` }), says('ok')];
@@ -92,7 +106,9 @@ describe('the value of a key', () => {
   });
 
   it('in the task and on stdin is masked in requests and events', async () => {
-    const run = await play([says('ok')], ['agent', `my key is ${KEY}`, '--output-format', 'stream-json'], { stdin: { text: `OPENAI_API_KEY=${KEY}\n` } });
+    const run = await play([says('ok')], ['agent', `my key is ${KEY}`, '--output-format', 'stream-json'], {
+      stdin: { text: `OPENAI_API_KEY=${KEY}\n` },
+    });
 
     expect(bodies(run.requests)).toContain('OPENAI_API_KEY=');
     expect(bodies(run.requests)).not.toContain(KEY);

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { says } from '../fixtures/model-server.js';
-import { chatcli, makePlace, type PlayOptions, play, serve, start, taskIn, toolsIn, until } from './support.js';
+import { makePlace } from './place.js';
+import { taskIn, toolsIn } from './reading.js';
+import { chatcli, type PlayOptions, play, serve, start, until } from './support.js';
 
 const TURNS = [says('ok')];
 
 /** A pipe like that of `sleep 100 | …`, whose sleep is ended when `chatcli` has. */
 const heldOpen = (command: string) =>
-  `mkfifo ../held && sleep 100 > ../held 2>/dev/null & sleeper=$!; until [ -p ../held ]; do sleep 0.01; done; ${command} < ../held; code=$?; kill $(pgrep -P $sleeper) $sleeper; exit $code`;
+  `mkfifo ../held; sleep 100 > ../held 2>/dev/null & sleeper=$!; ${command} < ../held; code=$?; kill $sleeper; exit $code`;
 
 const ask = (command: readonly string[] | string, options: PlayOptions = {}) => play(TURNS, command, options);
 
@@ -16,7 +18,9 @@ describe('a task given in words', () => {
     const run = await ask(heldOpen('chatcli agent hello'));
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, task: taskIn(run.requests[0]) }).toEqual({
-      exitCode: 0, stdout: 'ok\n', task: 'hello',
+      exitCode: 0,
+      stdout: 'ok\n',
+      task: 'hello',
     });
     expect((run.requests[0]?.at ?? 0) - startedAt).toBeLessThan(3_000);
     expect(run.ms).toBeLessThan(10_000);
@@ -40,7 +44,9 @@ describe('a task given in words', () => {
     const run = await ask(line);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, task: taskIn(run.requests[0]) }).toEqual({
-      exitCode: 0, stdout: 'ok\n', task: 'hello',
+      exitCode: 0,
+      stdout: 'ok\n',
+      task: 'hello',
     });
   });
 
@@ -51,16 +57,30 @@ describe('a task given in words', () => {
     ['a pipe, for the coder,', 'printf ctx | chatcli coder explain', block('ctx')],
     ['a pipe, for a question,', 'printf ctx | chatcli -p explain', block('ctx')],
     ['a file', "printf 'one\\ntwo\\n' > f; chatcli agent explain < f", block('one\ntwo')],
-    ['a pipe that dawdles after its start', '(printf one; sleep 0.5; printf two) | chatcli agent explain', block('onetwo')],
+    [
+      'a pipe that dawdles after its start',
+      '(printf one; sleep 0.5; printf two) | chatcli agent explain',
+      block('onetwo'),
+    ],
     ['a pipe that is waited for with "-"', '(sleep 0.5; printf late) | chatcli agent explain -', block('late')],
-    ['a pipe with letters that a read may cut', "i=0; (while [ $i -lt 9 ]; do printf '\\303'; sleep 0.02; printf '\\251'; i=$((i+1)); done) | chatcli agent explain", block('ééééééééé')],
-    ['a pipe with a fence in it', "printf '```js\\nx\\n```\\n' | chatcli agent explain", block('```js\nx\n```', '````')],
+    [
+      'a pipe with letters that a read may cut',
+      "i=0; (while [ $i -lt 9 ]; do printf '\\303'; sleep 0.02; printf '\\251'; i=$((i+1)); done) | chatcli agent explain",
+      block('ééééééééé'),
+    ],
+    [
+      'a pipe with a fence in it',
+      "printf '```js\\nx\\n```\\n' | chatcli agent explain",
+      block('```js\nx\n```', '````'),
+    ],
     ['a pipe with empty lines around it', "printf '\\n\\n  x\\n' | chatcli agent explain", block('\n\n  x')],
   ])('is followed by what stdin holds: %s is appended as a fenced block', async (_, line, task) => {
     const run = await ask(line);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, task: taskIn(run.requests[0]) }).toEqual({
-      exitCode: 0, stdout: 'ok\n', task,
+      exitCode: 0,
+      stdout: 'ok\n',
+      task,
     });
   });
 
@@ -83,7 +103,9 @@ describe('a task that stands on stdin alone', () => {
     const run = await ask(line);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, task: taskIn(run.requests[0]) }).toEqual({
-      exitCode: 0, stdout: 'ok\n', task: 'do it',
+      exitCode: 0,
+      stdout: 'ok\n',
+      task: 'do it',
     });
   });
 
@@ -91,7 +113,9 @@ describe('a task that stands on stdin alone', () => {
     const run = await ask('echo "what is this?" | chatcli --output-format json', { files: { a: 'A\n' } });
 
     expect({ exitCode: run.exitCode, task: taskIn(run.requests[0]), worker: JSON.parse(run.stdout).worker }).toEqual({
-      exitCode: 0, task: 'what is this?', worker: 'chat',
+      exitCode: 0,
+      task: 'what is this?',
+      worker: 'chat',
     });
     expect(toolsIn(run.requests[0])).toEqual(['read_file', 'list_files', 'search_files', 'shell']);
   });
@@ -112,7 +136,9 @@ describe('where there is no task', () => {
     const run = await ask(line);
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 2, stdout: '', requests: 0,
+      exitCode: 2,
+      stdout: '',
+      requests: 0,
     });
     expect(run.stderr).toContain('There is no task.');
     expect(run.stderr).toContain('chatcli agent "');
@@ -127,7 +153,9 @@ describe('too much on stdin', () => {
     const run = await ask(args, { stdin: { text: 'x'.repeat(11 * 1024 * 1024) } });
 
     expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
-      exitCode: 2, stdout: '', requests: 0,
+      exitCode: 2,
+      stdout: '',
+      requests: 0,
     });
     expect(run.stderr).toContain('10 MiB');
   });

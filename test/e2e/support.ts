@@ -5,22 +5,9 @@
  * Every run is held to what must never happen, whatever it is about: see `faultsOf`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import type { AgentEvent } from '../../src/events/types.js';
 import {
   type ModelServer,
   type ModelServerOptions,
@@ -28,9 +15,8 @@ import {
   startModelServer,
   type Turns,
 } from '../fixtures/model-server.js';
-
-export const BINARY = resolve('bin/chatcli.js');
-if (!existsSync(resolve('dist/main.js'))) throw new Error('There is no dist/main.js: run `npm run build` first.');
+import { BINARY, type LivingProcess, makePlace, type Place, processesOf } from './place.js';
+import { cut } from './reading.js';
 
 /** The key of every run. Nothing that leaves the program may show it, but for the header it is meant for. */
 export const KEY = 'sk-e2e-0123456789abcdefghijklmnopqrstuvwxyz';
@@ -40,59 +26,13 @@ const LIMIT_MS = 20_000;
 /** What a dying process may still need after the program has ended. */
 const LEFT_GRACE_MS = 1_000;
 
-/** A workspace with a home of its own, both empty at first. Removed when its test file has ended. */
-export type Place = {
-  /** The workspace: real path, the working folder of every run. */
-  readonly root: string;
-  /** HOME of every run, which also marks its processes. */
-  readonly home: string;
-  /** CHATCLI_HOME. */
-  readonly settings: string;
-  readonly env: Readonly<Record<string, string>>;
-  write(path: string, content: string | Uint8Array): void;
-  read(path: string): string;
-  has(path: string): boolean;
-};
-
-const folders: string[] = [];
 const running = new Set<Running>();
 const servers = new Set<ModelServer>();
 
 afterAll(async () => {
   for (const run of running) run.destroy();
   await Promise.all([...servers].map((server) => server.close()));
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-export function makePlace(files: Readonly<Record<string, string | Uint8Array>> = {}): Place {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'chatcli-e2e-')));
-  folders.push(folder);
-  const [root, home, bin] = ['work', 'home', 'bin'].map((name) => join(folder, name)) as [string, string, string];
-  const settings = join(home, 'chatcli');
-  for (const path of [root, settings, bin]) mkdirSync(path, { recursive: true });
-  // As npm installs it.
-  symlinkSync(BINARY, join(bin, 'chatcli'));
-  const place: Place = {
-    root,
-    home,
-    settings,
-    env: {
-      PATH: [bin, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
-      HOME: home,
-      CHATCLI_HOME: settings,
-      LANG: 'C.UTF-8',
-      TERM: 'xterm-256color',
-    },
-    write: (path, content) => {
-      mkdirSync(dirname(join(root, path)), { recursive: true });
-      writeFileSync(join(root, path), content);
-    },
-    read: (path) => readFileSync(join(root, path), 'utf8'),
-    has: (path) => existsSync(join(root, path)),
-  };
-  for (const [path, content] of Object.entries(files)) place.write(path, content);
-  return place;
-}
 
 export type RunOptions = {
   /** A new one by default. */
@@ -123,8 +63,6 @@ export type Running = {
   readonly place: Place;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Writes to a `held` stdin. */
-  readonly type: (text: string) => void;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Rejects where something happened that never may. */
   readonly ended: Promise<Run>;
@@ -232,7 +170,6 @@ function launch(file: string, args: readonly string[], options: RunOptions): Run
     place,
     stdout,
     stderr,
-    type: (text) => child.stdin?.write(text),
     kill: (signal) => child.kill(signal),
     ended,
     destroy,
@@ -274,30 +211,12 @@ async function faultsOf(run: Run, env: Readonly<Record<string, string>>): Promis
   return faults;
 }
 
-export type LivingProcess = { readonly pid: number; readonly command: string };
-
-/** The living processes of a place's runs, told by their HOME. Only Linux shows them; elsewhere there are none. */
-export function processesOf(place: Place): readonly LivingProcess[] {
-  if (!existsSync('/proc/self/environ')) return [];
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && readProc(name, 'environ').split('\0').includes(`HOME=${place.home}`))
-    .map((name) => ({ pid: Number(name), command: readProc(name, 'cmdline').split('\0').join(' ').trim() }));
-}
-
 async function lastingProcessesOf(place: Place): Promise<readonly LivingProcess[]> {
   const deadline = performance.now() + LEFT_GRACE_MS;
   for (;;) {
     const left = processesOf(place);
     if (left.length === 0 || performance.now() > deadline) return left;
     await sleep(50);
-  }
-}
-
-function readProc(pid: string, file: 'environ' | 'cmdline'): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
-  } catch {
-    return ''; // It ended meanwhile, or is another user's.
   }
 }
 
@@ -309,10 +228,6 @@ function killGroup(pid: number): void {
   }
 }
 
-function cut(text: string): string {
-  return text.length <= 3_000 ? text : `${text.slice(0, 1_500)}\n[…]\n${text.slice(-1_500)}`;
-}
-
 /** Waits until `condition` holds. */
 export async function until(what: string, condition: () => boolean, limitMs = 10_000): Promise<void> {
   const deadline = performance.now() + limitMs;
@@ -320,45 +235,4 @@ export async function until(what: string, condition: () => boolean, limitMs = 10
     if (performance.now() > deadline) throw new Error(`It did not come to this within ${limitMs} ms: ${what}`);
     await sleep(10);
   }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: tests look into it freely.
-type Loose = any;
-
-/** The `json` format: exactly one value, and a newline. */
-export function jsonOf(run: Run): Loose {
-  if (!/^[^\n]+\n$/.test(run.stdout)) throw new Error(`stdout is not one line: ${JSON.stringify(cut(run.stdout))}`);
-  return JSON.parse(run.stdout);
-}
-
-/** The `stream-json` format: events, then the result. */
-export function streamOf(run: Run): { readonly events: readonly AgentEvent[]; readonly result: Loose } {
-  if (!run.stdout.endsWith('\n')) throw new Error('stdout does not end with a newline.');
-  const lines: Loose[] = run.stdout
-    .slice(0, -1)
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  return { events: lines.slice(0, -1), result: lines.at(-1) };
-}
-
-/** The texts that a request carries as tool results, in order. */
-export function resultsIn(request: RecordedRequest | undefined): readonly string[] {
-  const messages: Loose[] = request?.body.messages ?? [];
-  return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-}
-
-/** The newest tool result of a run: the one its last request brought. */
-export function lastResult({ requests }: PlayedRun): string {
-  return resultsIn(requests.at(-1)).at(-1) ?? '';
-}
-
-/** What the person's side of a request says: its first user message. */
-export function taskIn(request: RecordedRequest | undefined): string {
-  const messages: Loose[] = request?.body.messages ?? [];
-  return messages.find(({ role }) => role === 'user')?.content ?? '';
-}
-
-export function toolsIn(request: RecordedRequest | undefined): readonly string[] {
-  const tools: Loose[] = request?.body.tools ?? [];
-  return tools.map((tool) => tool.function.name);
 }

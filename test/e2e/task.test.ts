@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { disorder } from '../fixtures/bench.js';
 import { calls, fails, says, type Turn } from '../fixtures/model-server.js';
-import { jsonOf, type PlayOptions, play, resultsIn, streamOf } from './support.js';
+import { jsonOf, resultsIn, streamOf } from './reading.js';
+import { type PlayOptions, play } from './support.js';
 
 const usage = (prompt_tokens: number, completion_tokens: number) => ({
   prompt_tokens,
@@ -22,12 +23,17 @@ const TURNS: readonly Turn[] = [
 const OPTIONS: PlayOptions = {
   files: {
     'sum.js': 'module.exports = (a, b) => a + b + 1;\n',
-    'check.js': 'const sum = require("./sum.js"); console.log("sum", sum(1, 2)); process.exit(sum(1, 2) === 3 ? 0 : 1);\n',
+    'check.js':
+      'const sum = require("./sum.js"); console.log("sum", sum(1, 2)); process.exit(sum(1, 2) === 3 ? 0 : 1);\n',
   },
 };
 
 const fixIt = (...more: readonly string[]) =>
-  play(TURNS, ['coder', 'fix sum', '--approval-mode', 'auto-edit', '--allowed-tools', 'shell(node check.js)', ...more], OPTIONS);
+  play(
+    TURNS,
+    ['coder', 'fix sum', '--approval-mode', 'auto-edit', '--allowed-tools', 'shell(node check.js)', ...more],
+    OPTIONS,
+  );
 
 describe('a task that is read, edited, checked and answered', () => {
   it('leaves the answer alone on stdout and the progress on stderr', async () => {
@@ -38,13 +44,12 @@ describe('a task that is read, edited, checked and answered', () => {
     expect(resultsIn(requests[3])).toEqual([
       expect.stringContaining('a + b + 1'),
       expect.stringContaining('sum.js'),
-      expect.stringMatching(/^sum 3\n[^]*exit code 0$/),
+      expect.stringMatching(/^sum 3\n[\s\S]*exit code 0$/),
     ]);
     expect(stderr.replace(/\d+ms|\d\.\ds/g, 'TIME').split('\n')).toEqual([
       `● coder mock · ${place.root}`,
       'I read it first.',
-      '✓ read_file    sum.js  1 line · TIME',
-      '    lines 1-1 of 1',
+      '✓ read_file    sum.js  lines 1-1 of 1 · TIME',
       '✓ edit_file    sum.js  +1 -1 · TIME',
       '    1 - module.exports = (a, b) => a + b + 1;',
       '    1 + module.exports = (a, b) => a + b;',
@@ -67,7 +72,14 @@ describe('a task that is read, edited, checked and answered', () => {
       expect({ ...body, messages: [] }).toEqual({ ...before, messages: [] });
     });
     expect(requests[3]?.body.messages.map(({ role }: { role: string }) => role)).toEqual([
-      'system', 'user', 'assistant', 'tool', 'assistant', 'tool', 'assistant', 'tool',
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
     ]);
     expect(requests[0]?.body).toMatchObject({ model: 'mock', stream: true });
     expect(requests[0]?.headers.authorization).toMatch(/^Bearer sk-e2e-/);
@@ -113,15 +125,39 @@ describe('a task that is read, edited, checked and answered', () => {
 
     expect(run.exitCode).toBe(0);
     expect(disorder(events)).toEqual([]);
-    expect(events.filter(({ type }) => type !== 'text-delta' && type !== 'tool-update').map(({ type }) => type)).toEqual([
-      'worker-start', 'run-start',
-      'turn-start', 'message', 'usage', 'tool-start', 'tool-end', 'turn-end',
-      'turn-start', 'message', 'usage', 'tool-start', 'tool-end', 'turn-end',
-      'turn-start', 'message', 'usage', 'tool-start', 'tool-end', 'turn-end',
-      'turn-start', 'message', 'usage', 'turn-end',
-      'run-end', 'worker-end',
+    expect(
+      events.filter(({ type }) => type !== 'text-delta' && type !== 'tool-update').map(({ type }) => type),
+    ).toEqual([
+      'worker-start',
+      'run-start',
+      'turn-start',
+      'message',
+      'usage',
+      'tool-start',
+      'tool-end',
+      'turn-end',
+      'turn-start',
+      'message',
+      'usage',
+      'tool-start',
+      'tool-end',
+      'turn-end',
+      'turn-start',
+      'message',
+      'usage',
+      'tool-start',
+      'tool-end',
+      'turn-end',
+      'turn-start',
+      'message',
+      'usage',
+      'turn-end',
+      'run-end',
+      'worker-end',
     ]);
-    expect(events.flatMap((event) => (event.type === 'text-delta' ? event.text : [])).join('')).toBe(`I read it first.${ANSWER}`);
+    expect(events.flatMap((event) => (event.type === 'text-delta' ? event.text : [])).join('')).toBe(
+      `I read it first.${ANSWER}`,
+    );
     expect(result).toMatchObject({ type: 'result', subtype: 'success', exit_code: 0, result: ANSWER, num_turns: 4 });
     expect(new Set(events.map(({ runId, worker, v }) => `${v} ${worker} ${runId}`)).size).toBe(1);
   });
@@ -140,12 +176,36 @@ describe('an answer', () => {
 describe('a run that fails', () => {
   it.each<[string, readonly Turn[], readonly string[], PlayOptions['env'], object]>([
     ['for the provider', [fails(401, 'no such key')], ['agent', 'x'], {}, { exit_code: 4, subtype: 'error_provider' }],
-    ['for the configuration', [], ['agent', 'x'], { CHATCLI_MAX_RETRIES: 'many' }, { exit_code: 3, subtype: 'error_config' }],
+    [
+      'for the configuration',
+      [],
+      ['agent', 'x'],
+      { CHATCLI_MAX_RETRIES: 'many' },
+      { exit_code: 3, subtype: 'error_config' },
+    ],
     ['for want of a task', [], ['agent'], {}, { exit_code: 2, subtype: 'error_usage' }],
     ['for an unknown worker', [], ['agent', 'x', '--worker', 'nobody'], {}, { exit_code: 2, subtype: 'error_usage' }],
-    ['for a refused mode', [], ['agent', 'x', '--approval-mode', 'full-auto'], {}, { exit_code: 3, subtype: 'error_config' }],
-    ['at a turn limit', [calls('list_files'), says('so far')], ['agent', 'x', '--max-turns', '1'], {}, { exit_code: 5, subtype: 'error_max_turns' }],
-    ['for a denial', [calls('shell', { command: 'touch x' }), says('no luck')], ['coder', 'x'], {}, { exit_code: 6, subtype: 'error_denied' }],
+    [
+      'for a refused mode',
+      [],
+      ['agent', 'x', '--approval-mode', 'full-auto'],
+      {},
+      { exit_code: 3, subtype: 'error_config' },
+    ],
+    [
+      'at a turn limit',
+      [calls('list_files'), says('so far')],
+      ['agent', 'x', '--max-turns', '1'],
+      {},
+      { exit_code: 5, subtype: 'error_max_turns' },
+    ],
+    [
+      'for a denial',
+      [calls('shell', { command: 'touch x' }), says('no luck')],
+      ['coder', 'x'],
+      {},
+      { exit_code: 6, subtype: 'error_denied' },
+    ],
   ])('%s ends with a result in JSON too, and says the same on stderr', async (_, turns, args, env, expected) => {
     const json = await play(turns, [...args, '--output-format', 'json'], { env: env ?? {} });
     const stream = await play(turns, [...args, '--output-format', 'stream-json'], { env: env ?? {} });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { InterruptedError, ProviderError } from '../../src/errors.js';
+import type { AgentEvent } from '../../src/events/types.js';
 import { defineTool } from '../../src/tools/types.js';
 import { bench, calls, disorder, says, type Turn, worker } from '../fixtures/bench.js';
 
@@ -61,10 +62,13 @@ const deaf: Turn = () =>
     await new Promise(() => undefined);
   })();
 
-const abortsIn = (ms: number) => {
+/** Interrupts the run at the first event of a type. */
+const abortsAt = (type: AgentEvent['type']) => {
   const controller = new AbortController();
-  setTimeout(() => controller.abort(new InterruptedError('SIGINT')), ms);
-  return controller.signal;
+  const onEvent = (event: AgentEvent) => {
+    if (event.type === type) setTimeout(() => controller.abort(new InterruptedError('SIGINT')));
+  };
+  return { signal: controller.signal, onEvent };
 };
 
 describe('a run', () => {
@@ -242,7 +246,7 @@ describe('stopping', () => {
     ['listens', silent],
     ['does not listen', deaf],
   ])('drops the reply of a provider that %s, and marks what was shown', async (_, turn) => {
-    const { outcome, events } = await bench({ turns: [turn], signal: abortsIn(30) });
+    const { outcome, events } = await bench({ turns: [turn], ...abortsAt('text-delta') });
     expect(outcome).toMatchObject({ reason: 'interrupted', answer: '' });
     expect(events.filter((event) => event.type === 'message')).toMatchObject([{ incomplete: true }]);
     expect(disorder(events)).toEqual([]);
@@ -252,7 +256,7 @@ describe('stopping', () => {
     const { outcome, events, requests } = await bench({
       tools: [hang, echo({ concurrency: 'serial' })],
       turns: [calls(['a', 'hang', {}], ['b', 'echo', { text: 'never' }])],
-      signal: abortsIn(30),
+      ...abortsAt('tool-start'),
     });
     expect(requests).toHaveLength(1);
     expect(outcome.reason).toBe('interrupted');
@@ -615,7 +619,7 @@ describe('workers', () => {
         isLead(request.messages[0]?.content)
           ? calls(['d', 'delegate', { tasks: [{ worker: 'coder', task: 'A' }] }])
           : deaf,
-      signal: abortsIn(40),
+      ...abortsAt('text-delta'),
     });
     expect(outcome.reason).toBe('interrupted');
     expect(events.filter((event) => event.type === 'worker-end')).toMatchObject([

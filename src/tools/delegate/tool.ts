@@ -1,5 +1,5 @@
 /** Hands tasks to specialised workers. Running them is the dispatcher's; it comes in through the context. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type DelegatedResult, defineTool, type ToolOutput } from '../types.js';
 import doc from './tool.md';
 

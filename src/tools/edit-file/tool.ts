@@ -1,5 +1,5 @@
 /** Changes parts of a file. Finding the places and making the new text is `apply-edits.ts`; this reads and writes. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { diffDisplay } from '../diff-display.js';
 import { missingFile } from '../near-names.js';
 import { decodeText, encodeText, type TextFile } from '../text-file.js';

@@ -19,7 +19,7 @@ export async function listByPattern(options: {
   readonly signal: AbortSignal;
 }): Promise<Listing> {
   const { reader, root, base, signal, depth } = options;
-  const fits = globMatcher(options.pattern, { hidden: options.hidden });
+  const fits = await globMatcher(options.pattern, { hidden: options.hidden });
   // `src/**` means what is in there, and `**/*` would show every folder twice over.
   const wantsFolders = !/\*\*(\/\*)?$/.test(options.pattern);
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 /** Shows what files there are: a tree of a folder, or the paths that fit a glob. */
 import { stat } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { namesHidden } from '../glob.js';
 import { missingFile } from '../near-names.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';

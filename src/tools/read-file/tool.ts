@@ -1,7 +1,7 @@
 /** Reads files line by line, with memory that does not grow with the file. */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { createLineSplitter } from '../line-splitter.js';
 import { missingFile } from '../near-names.js';
 import { wideEncoding } from '../text-file.js';

@@ -1,5 +1,5 @@
 /** Gathers the hits that ripgrep reports. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { showBytes } from '../text-file.js';
 import type { JsonLineReader } from './json-lines.js';
 import { clipLine, type FileHits, type Found, type FoundLine, type Search } from './search.js';

@@ -1,7 +1,7 @@
 /** Searches file contents: by ripgrep where there is one, else by our own walk. Both find and show the same. */
 import { stat } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isSecretFile } from '../../permissions/secret-files.js';
 import { globMatcher, namesHidden } from '../glob.js';
 import { showPath } from '../locate.js';
@@ -56,7 +56,7 @@ export async function prepare(input: Input, { workspace, signal }: ToolContext):
   const glob = input.glob || undefined;
   const hidden = glob !== undefined && namesHidden(glob);
   const reader = await createFolderReader({ root, base: location.path, hidden });
-  const fits = glob === undefined ? () => true : globMatcher(glob, { hidden });
+  const fits = glob === undefined ? () => true : await globMatcher(glob, { hidden });
   return {
     pattern: input.pattern,
     ignoreCase: input.ignore_case ?? false,

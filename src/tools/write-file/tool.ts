@@ -2,7 +2,7 @@
  * Writes whole files. The content is written exactly as given, line ends included; only a UTF-8 byte order mark that the file had
  * is kept.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Display } from '../../events/types.js';
 import { changedSpan, diffDisplay } from '../diff-display.js';
 import { omissionLine } from '../omission.js';
