@@ -29,7 +29,9 @@ async function main(): Promise<number> {
     console.log(
       `node ${process.version} on ${process.platform}, ${availableParallelism()} cores (${cpus()[0]?.model ?? '?'})`,
     );
-    console.log(`floor: ${relative(root, contest.floorPath)}; medians of rounds in which all took turns\n`);
+    console.log(
+      `floor: ${relative(root, contest.floorPath)}; medians (slopes: fastest runs) of rounds in which all took turns\n`,
+    );
     for (const figuresOf of FIGURES) figures.push(...(await figuresOf(contest)));
   } catch (thrown) {
     console.error(`bench: ${thrown instanceof Error ? thrown.message : thrown}`);

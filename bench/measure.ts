@@ -17,8 +17,8 @@ export type Place = {
   readonly signal: AbortSignal;
 };
 
-/** `cpuMs` is user and system time of the program and all its children; undefined on Windows. */
-export type Timing = { readonly wallMs: number; readonly cpuMs: number | undefined };
+/** `cpuMs` is user and system time of the program and all its children; NaN on Windows. */
+export type Timing = { readonly wallMs: number; readonly cpuMs: number };
 
 const IS_POSIX = process.platform !== 'win32';
 const LIMIT_MS = 60_000;
@@ -100,12 +100,12 @@ function kill(child: ChildProcess): void {
 }
 
 /** The second line of `times`: user and system time of the shell's children, as `0m0.123s`. */
-function childrenCpuMs(times: string): number | undefined {
+function childrenCpuMs(times: string): number {
   const [, line] = times.split('\n');
   const parts = [...(line ?? '').matchAll(/(\d+)m([\d.]+)s/g)].map(
     ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
   );
-  return parts.length === 2 ? parts.reduce((sum, seconds) => sum + seconds * 1000, 0) : undefined;
+  return parts.length === 2 ? parts.reduce((sum, seconds) => sum + seconds * 1000, 0) : Number.NaN;
 }
 
 function descendantsOf(pid: number): readonly number[] {

@@ -1,10 +1,11 @@
 /** From argv to an exit code. The only place that ends the process; signals and closed pipes are handled here. */
 import { readFileSync } from 'node:fs';
 import type { Intent } from './commands/intent.js';
-import { createProgram, runProgram } from './commands/program.js';
+import type { Io } from './commands/io.js';
+import { CommandLineError, createProgram, runProgram } from './commands/program.js';
 import { processEnvironment } from './config/environment.js';
-import { ChatcliError, InterruptedError, messageOf } from './errors.js';
-import { EXIT, endingOfError, endingOfSignal } from './exit-codes.js';
+import { InterruptedError } from './errors.js';
+import { EXIT, endingOfSignal } from './exit-codes.js';
 import { createProcessGroups } from './process.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -12,6 +13,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const groups = createProcessGroups();
 const controller = new AbortController();
 let exitCode: number = EXIT.answered;
+let outputFault: Error | undefined;
 
 for (const name of SIGNALS) {
   process.on(name, () => {
@@ -20,8 +22,11 @@ for (const name of SIGNALS) {
     controller.abort(new InterruptedError(name));
   });
 }
-// A reader that is gone (`| head -1`) ends the run, quietly; there is nobody left to tell.
-process.stdout.on('error', () => controller.abort(new InterruptedError()));
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that is gone (`| head -1`) ends the run, quietly; whatever else loses the answer must not pass for success.
+  if (error.code !== 'EPIPE') outputFault ??= error;
+  controller.abort(new InterruptedError());
+});
 process.stderr.on('error', () => undefined);
 process.on('uncaughtException', (error) => {
   process.stderr.write(`error: chatcli failed unexpectedly: ${error.stack ?? error.message}\n`);
@@ -32,24 +37,27 @@ try {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  const program = createProgram({
-    version,
-    run: runIntent,
-    writeOut: (text) => process.stdout.write(text),
-    writeErr: (text) => process.stderr.write(text),
-  });
+  const program = createProgram({ version, run: runIntent, writeOut: (text) => process.stdout.write(text) });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
-  if (messageOf(thrown) !== '') process.stderr.write(`error: ${messageOf(thrown)}\n`);
-  if (thrown instanceof ChatcliError && thrown.hint !== undefined) process.stderr.write(`${thrown.hint}\n`);
-  exitCode = endingOfError(thrown).exitCode;
+  const { createReport } = await import('./commands/report.js');
+  const outputFormat = thrown instanceof CommandLineError ? thrown.outputFormat : 'text';
+  exitCode = createReport({ io: io(), flags: { outputFormat }, sessionId: '', startedAt: Date.now() }).failure(thrown);
 }
 await Promise.all([drained(process.stdout), drained(process.stderr)]);
+if (outputFault !== undefined) {
+  process.stderr.write(`error: standard output could not be written: ${outputFault.message}\n`);
+  if (exitCode === EXIT.answered) exitCode = EXIT.taskFailed;
+}
 end(exitCode);
 
 async function runIntent(intent: Intent): Promise<void> {
   const { runOneShot } = await import('./commands/one-shot.js');
-  exitCode = await runOneShot(intent, {
+  exitCode = await runOneShot(intent, io());
+}
+
+function io(): Io {
+  return {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
@@ -58,7 +66,7 @@ async function runIntent(intent: Intent): Promise<void> {
     now: Date.now,
     signal: controller.signal,
     groups,
-  });
+  };
 }
 
 /** Resolves when all that was written has left, or can't leave any more. */

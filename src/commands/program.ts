@@ -1,17 +1,16 @@
 /** The command line, as commander reads it. What the commands do is imported when one runs. */
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../errors.js';
-import { addRunFlags, runFlagsOf } from './flags.js';
+import { addRunFlags, type OutputFormat, type RunFlags, runFlagsOf } from './flags.js';
 import type { Intent } from './intent.js';
 
 export type ProgramOptions = {
   readonly version: string;
   readonly run: (intent: Intent) => Promise<void>;
   readonly writeOut: (text: string) => void;
-  readonly writeErr: (text: string) => void;
 };
 
-export function createProgram({ version, run, writeOut, writeErr }: ProgramOptions): Command {
+export function createProgram({ version, run, writeOut }: ProgramOptions): Command {
   const program = new Command('chatcli');
   program
     .description('A coding assistant for the terminal: specialised workers, each in its own reason-act-observe loop.')
@@ -19,7 +18,8 @@ export function createProgram({ version, run, writeOut, writeErr }: ProgramOptio
     .helpOption('-h, --help', 'show this help')
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({ writeOut, writeErr })
+    // What is wrong is reported by who runs the program, in the format asked for.
+    .configureOutput({ writeOut, writeErr: () => undefined })
     .option('-p, --print <question>', 'answer one question and end; reads files, changes nothing')
     .addHelpText('after', EXAMPLES);
   addRunFlags(program);
@@ -51,15 +51,29 @@ function refuseUnknownCommand([word, ...rest]: readonly string[]): void {
   });
 }
 
-/** Runs the command line; what commander refuses is a usage error. Help and version end quietly. */
+/**
+ * Runs the command line. Help and version end quietly.
+ * @throws {CommandLineError} for what commander refuses, with the output format as far as it was read.
+ */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0) return;
-    // Commander has printed the sentence already.
-    throw new UsageError('', { cause: thrown });
+    const formats = [program, ...program.commands].map((command) => command.opts<Partial<RunFlags>>().outputFormat);
+    const outputFormat = formats.find((format) => format !== undefined && format !== 'text') ?? 'text';
+    throw new CommandLineError(thrown.message.replace(/^error: /, ''), outputFormat);
+  }
+}
+
+/** A command line that cannot be read. */
+export class CommandLineError extends UsageError {
+  readonly outputFormat: OutputFormat;
+
+  constructor(message: string, outputFormat: OutputFormat) {
+    super(message, { hint: 'See chatcli --help.' });
+    this.outputFormat = outputFormat;
   }
 }
 

@@ -41,6 +41,9 @@ export const NO_USAGE: Usage = {
   totalTokens: 0,
 };
 
+/** Tries after the first, for an answer that has to have a certain form. */
+const OUTPUT_RETRIES = 3;
+
 const NOT_RUN = 'Not run: interrupted.';
 const CUT_OFF =
   'Not run: the reply was cut off at its length limit, so this call may be incomplete. Send it again in smaller pieces.';
@@ -62,6 +65,7 @@ export function start(messages: readonly Message[], limits: Limits): Step {
     limits,
     turns: 0,
     emptyReplies: 0,
+    refusals: 0,
     usage: NO_USAGE,
     stuck: NOTHING_SEEN,
     denials: {},
@@ -79,10 +83,36 @@ export function observe(state: State, seen: Observation): Step {
       return state.phase === 'summary' ? onSummary(state, seen) : onReply(state, seen);
     case 'results':
       return onResults(state, seen.results);
+    case 'input':
+      return onInput(state, seen.texts);
     case 'stop':
       return onStop(state, seen);
     default:
       return seen satisfies never;
+  }
+}
+
+/** Whether another model call would still be a turn of the run, and not its summary. */
+export function hasTurnsLeft(state: State): boolean {
+  return state.turns < state.limits.maxTurns;
+}
+
+/**
+ * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
+ * @throws {InvalidStep} when the run had ended.
+ */
+export function reopen(state: State): Step {
+  switch (state.phase) {
+    case 'act':
+      return act(state, openCalls(state.messages));
+    case 'reason':
+      return reason(state);
+    case 'summary':
+      return { state, action: { kind: 'reason', messages: state.messages, purpose: 'summary' } };
+    case 'finished':
+      throw new InvalidStep('The run has ended: it cannot be gone on with.');
+    default:
+      return state.phase satisfies never;
   }
 }
 
@@ -98,7 +128,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   };
 }
 
-function onReply(before: State, reply: Reply): Step {
+function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>): Step {
   if (before.phase !== 'reason') throw new InvalidStep('A reply came while tool calls were open.');
   refuseBadIds(reply.toolCalls);
   const state = { ...before, usage: addUsage(before.usage, reply.usage) };
@@ -107,7 +137,7 @@ function onReply(before: State, reply: Reply): Step {
   if (isEmpty) return onEmptyReply(state);
 
   const recorded = record({ ...state, turns: state.turns + 1, emptyReplies: 0 }, reply);
-  if (reply.toolCalls.length === 0) return finish(recorded, { reason: 'answered', answer: reply.text });
+  if (reply.toolCalls.length === 0) return onFinalText(recorded, reply);
   if (reply.finishReason === 'length') return next(closeCalls(recorded, CUT_OFF));
   if (reply.text.trim() === '') return act(recorded, reply.toolCalls);
 
@@ -115,6 +145,26 @@ function onReply(before: State, reply: Reply): Step {
   const stuck = remember(recorded.stuck, fingerprint);
   if (repeatsOf(stuck, fingerprint) < REPEATS_UNTIL_END) return act({ ...recorded, stuck }, reply.toolCalls);
   return finish({ ...closeCalls(recorded, NOT_RUN), stuck }, { reason: 'stuck', answer: reply.text });
+}
+
+/** A text without calls is the answer, unless it was refused or something came in meanwhile. */
+function onFinalText(state: State, { text, refusal, followUps = [] }: Extract<Observation, { kind: 'reply' }>): Step {
+  if (followUps.length > 0) return next(withInput(state, followUps));
+  if (refusal === undefined) return finish(state, { reason: 'answered', answer: text });
+  const refusals = state.refusals + 1;
+  const retries = state.limits.maxOutputRetries ?? OUTPUT_RETRIES;
+  if (refusals <= retries) return reason(withInput({ ...state, refusals }, [refusal]));
+  const message = `The answer was refused ${refusals} times; last: ${refusal}`;
+  return finish({ ...state, refusals }, { reason: 'failed', answer: text, error: { kind: 'output', message } });
+}
+
+function onInput(state: State, texts: readonly string[]): Step {
+  if (state.phase !== 'reason') throw new InvalidStep('Input came where no model call was next.');
+  return reason(withInput(state, texts));
+}
+
+function withInput(state: State, texts: readonly string[]): State {
+  return { ...state, messages: [...state.messages, ...texts.map((content): Message => ({ role: 'user', content }))] };
 }
 
 /** The tool-free reply at a turn limit. Calls in it are dropped: there are no turns left to run them in. */
@@ -181,7 +231,7 @@ function onStop(state: State, stop: Stop): Step {
 
 /** Goes on with the next turn, or asks for a summary where none is left. */
 function next(state: State): Step {
-  if (state.turns < state.limits.maxTurns) return reason({ ...state, phase: 'reason' });
+  if (hasTurnsLeft(state)) return reason({ ...state, phase: 'reason' });
   const content =
     `You have used all ${state.limits.maxTurns} turns of this run and can call no more tools. ` +
     'In a few lines: what is done, what is still open, and what the next step would be.';

@@ -57,6 +57,8 @@ export type ToolResult = {
 export type Limits = {
   /** Model calls, the summary at the end not counted. At least 1. */
   readonly maxTurns: number;
+  /** How often an answer that was refused is asked for again; a budget of its own. 3 by default. */
+  readonly maxOutputRetries?: number;
 };
 
 /** A failure that ended a run, as data. `kind` is the family member's name, e.g. `provider`. */
@@ -122,8 +124,16 @@ export type Stop = {
 
 /** What the driver saw after carrying out an action. */
 export type Observation =
-  | ({ readonly kind: 'reply' } & Reply)
+  | ({
+      readonly kind: 'reply';
+      /** What is wrong with the final text, for the model to mend: it is no answer then. */
+      readonly refusal?: string;
+      /** What came in while the final text was made: the run goes on with it instead of ending. */
+      readonly followUps?: readonly string[];
+    } & Reply)
   | { readonly kind: 'results'; readonly results: readonly ToolResult[] }
+  /** What came in before a model call. */
+  | { readonly kind: 'input'; readonly texts: readonly string[] }
   | Stop;
 
 /** Repetition memory of `stuck.ts`. */
@@ -143,6 +153,8 @@ export type State = {
   /** Model calls whose reply was recorded, the summary not counted. */
   readonly turns: number;
   readonly emptyReplies: number;
+  /** Answers that were refused. */
+  readonly refusals: number;
   readonly usage: Usage;
   readonly stuck: StuckMemory;
   /** How often each call (name and arguments) was denied. */

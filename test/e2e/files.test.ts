@@ -91,10 +91,13 @@ describe('a command', () => {
     expect(processesOf(run.place)).toEqual([]);
   });
 
-  it('that leaves its group and holds its output is stopped as well', async () => {
-    const run = await full([calls('shell', { command: 'setsid sleep 301 & echo started' })]);
+  it('that leaves its group and holds its output is stopped as well, however short the command itself is', async () => {
+    const command = (seconds: number) => calls('shell', { command: `setsid sleep ${seconds} & echo started` });
+    const run = await full([command(301), command(302), command(303)]);
 
-    expect(lastResult(run)).toContain('started');
+    expect(resultsIn(run.requests.at(-1)).map((result) => result.split('\n')[1])).toEqual(
+      Array.from({ length: 3 }, () => expect.stringMatching(/^\[process \d+ went on in the background .* was stopped/)),
+    );
     expect(processesOf(run.place)).toEqual([]);
   });
 

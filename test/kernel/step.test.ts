@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addUsage, InvalidStep, NO_USAGE, observe, start } from '../../src/kernel/step.js';
+import { addUsage, InvalidStep, NO_USAGE, observe, reopen, start } from '../../src/kernel/step.js';
 import type { Message, Observation, Reply, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
 
 const TASK: readonly Message[] = [
@@ -251,6 +251,74 @@ describe('the history', () => {
   });
 });
 
+describe('input while a run is on', () => {
+  const contents = (step: Step) => step.state.messages.slice(2).map((message) => message.content);
+
+  it('goes into the history before the next model call', () => {
+    const step = play([calls(call('a')), results(ok('a', 'A')), { kind: 'input', texts: ['one', 'two'] }]);
+    expect(step.action).toMatchObject({ kind: 'reason', messages: step.state.messages });
+    expect(contents(step)).toEqual(['', 'A', 'one', 'two']);
+  });
+
+  it('goes on after a final text instead of ending', () => {
+    const step = play([reply({ text: 'A1', followUps: ['Q2'] }), says('A2')]);
+    expect(step.action).toMatchObject({ kind: 'finish', end: { reason: 'answered', answer: 'A2' } });
+    expect(contents(step)).toEqual(['A1', 'Q2', 'A2']);
+  });
+});
+
+describe('an answer that is refused', () => {
+  const refused = (text: string) => reply({ text, refusal: `not ${text}` });
+
+  it('is asked for again with what is wrong', () => {
+    const step = play([refused('x')]);
+    expect(step.action.kind).toBe('reason');
+    expect(step.state.messages.at(-1)).toEqual({ role: 'user', content: 'not x' });
+  });
+
+  it.each([
+    [
+      'is taken when it fits at last',
+      [refused('1'), refused('2'), refused('3'), says('ok')],
+      { reason: 'answered', answer: 'ok' },
+    ],
+    [
+      'fails the run after the last retry',
+      ['1', '2', '3', '4'].map(refused),
+      { reason: 'failed', error: { kind: 'output' } },
+    ],
+  ])('%s', (_, seen, end) => {
+    expect(play(seen).action).toMatchObject({ kind: 'finish', end });
+  });
+
+  it('has a budget of its own, apart from the turns', () => {
+    expect(play([refused('1'), refused('2'), says('ok')], 1).action).toMatchObject({ end: { reason: 'answered' } });
+  });
+
+  it('may be retried as often as the limits say', () => {
+    const { state } = start(TASK, { maxTurns: 9, maxOutputRetries: 0 });
+    expect(observe(state, refused('1')).action).toMatchObject({ kind: 'finish', end: { error: { kind: 'output' } } });
+  });
+});
+
+describe('reopening a stored state', () => {
+  it.each<[string, readonly Observation[], object]>([
+    ['asks the model where that was next', [calls(call('a')), results(ok('a'))], { kind: 'reason', purpose: 'turn' }],
+    ['runs the calls that were open', [calls(call('a'), call('b'))], { kind: 'act', calls: [call('a'), call('b')] }],
+  ])('%s', (_, seen, action) => {
+    const step = play(seen);
+    expect(reopen(JSON.parse(JSON.stringify(step.state)))).toMatchObject({ state: step.state, action });
+  });
+
+  it('asks for the summary where that was next', () => {
+    expect(reopen(play(rounds(2, String), 2).state).action).toMatchObject({ purpose: 'summary' });
+  });
+
+  it('refuses a run that had ended', () => {
+    expect(() => reopen(play([says('Done.')]).state)).toThrow(InvalidStep);
+  });
+});
+
 describe('observations that do not fit are refused', () => {
   const open = [calls(call('a'), call('b'))];
   it.each<[string, readonly Observation[], Observation]>([
@@ -261,6 +329,7 @@ describe('observations that do not fit are refused', () => {
     ['a reply while calls are open', open, says('Hi.')],
     ['results while none are awaited', [], results(ok('a'))],
     ['two calls with one id', [], calls(call('a'), call('a'))],
+    ['input while calls are open', open, { kind: 'input', texts: ['x'] }],
     ['a call without an id', [], calls(call(''))],
     ['a call without a name', [], calls(call('a', ''))],
   ])('%s', (_, before, bad) => {
