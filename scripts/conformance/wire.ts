@@ -87,6 +87,8 @@ async function ask(provider: Provider): Promise<Outcome> {
           break;
         case 'retry':
           throw new Error(`it wanted to try again: ${delta.reason}`);
+        case 'activity':
+          break;
         case 'end':
           finishReason = delta.finishReason;
           break;

@@ -78,6 +78,8 @@ export type EventBody =
       /** The rule or mode that decided, when denied. */
       readonly rule?: string;
       readonly durationMs: number;
+      /** How often it was tried; 0 when it did not run. */
+      readonly attempts: number;
       readonly output: string;
       readonly touched?: readonly string[];
       readonly command?: { readonly command: string; readonly exitCode: number | null };
@@ -114,6 +116,35 @@ export type EventBody =
       readonly turns: number;
       readonly error?: RunError;
     }
+  /** Text that came in during a run: taken into the history, or given back because the run ended first. */
+  | {
+      readonly type: 'input';
+      readonly inputId: string;
+      readonly kind: 'steer' | 'inject';
+      readonly status: 'taken' | 'dropped';
+      readonly text: string;
+    }
+  /** A change of the conversation that is no turn of it; between runs, never within one. */
+  | {
+      readonly type: 'context';
+      readonly operation: 'replace' | 'switch' | 'compact' | 'restore';
+      readonly operationId: string;
+      readonly lane: string;
+      readonly reason: string;
+      readonly messages: number;
+    }
+  /** While tools run, at a steady beat, if one was asked for. */
+  | { readonly type: 'tool-heartbeat'; readonly callIds: readonly string[] }
+  /** A final text was held against the form it has to have. */
+  | {
+      readonly type: 'output-check';
+      readonly status: 'passed' | 'refused';
+      /** 1 for the first answer. */
+      readonly attempt: number;
+      readonly feedback?: string;
+    }
+  /** The run can be gone on with from here. */
+  | { readonly type: 'checkpoint'; readonly point: 'after-llm' | 'after-tools' | 'terminal'; readonly token: string }
   /** Something a person should know; `code` is for programs. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning'; readonly code: string; readonly text: string }
   /** Last event of a run. */

@@ -15,6 +15,10 @@ export type ModelRequest = {
   readonly tools: readonly ToolSpec[];
   /** Upper bound of the reply, in tokens; absent: the endpoint's own. */
   readonly maxTokens?: number;
+  /** Sent as they are, e.g. `temperature`; ours win. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** A JSON Schema the text has to fit, where the endpoint takes one. */
+  readonly responseSchema?: Readonly<Record<string, unknown>>;
 };
 
 /**
@@ -35,6 +39,8 @@ export type ModelDelta =
       readonly waitMs: number;
       readonly reason: string;
     }
+  /** Bytes came that show nothing yet, e.g. pieces of a call's arguments: the stream is alive. */
+  | { readonly type: 'activity' }
   | { readonly type: 'end'; readonly finishReason: FinishReason };
 
 export type Provider = {

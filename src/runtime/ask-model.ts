@@ -96,6 +96,8 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       ctx.budget.countRequest();
       ctx.emit(delta);
       return;
+    case 'activity':
+      return;
     case 'end':
       draft.finishReason = delta.finishReason;
       return;

@@ -104,6 +104,7 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
     ...(code !== undefined && { code }),
     ...(denied && { denied: true, rule: denied.rule }),
     durationMs,
+    attempts: ran ? 1 : 0,
     output: text,
     ...(touched && { touched }),
     ...(command && { command }),

@@ -12,6 +12,8 @@ export type ToolOutput = {
   readonly display?: Display;
   /** Machine-readable reason of a failure, kebab-case: `no-match`, `outside-workspace`, `timeout`, … */
   readonly code?: string;
+  /** What the tool asks its surroundings to do or remember; an effect policy decides. */
+  readonly effects?: readonly Effect[];
   /** Whether running the same call once more may help. */
   readonly retryable?: boolean;
   /** Files changed, relative to the workspace root. */
@@ -19,6 +21,9 @@ export type ToolOutput = {
   /** A command that ran, for the proof at the end. `exitCode` is null when a limit ended it. */
   readonly command?: { readonly command: string; readonly exitCode: number | null };
 };
+
+/** Something a tool asks for beside its result: a state entry to set, or anything its user knows by `type`. */
+export type Effect = { readonly type: string; readonly [field: string]: unknown };
 
 /** A failure that a tool throws from deep inside; `execute.ts` turns it into a `ToolOutput` that is not ok. */
 export class ToolFailure extends Error {
@@ -57,6 +62,10 @@ export type ToolContext = {
   readonly spoolDirectory: () => Promise<string>;
   /** Replaces known secret values. */
   readonly mask: (text: string) => string;
+  /** What the library user gives to tools, for one run or all. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Shared by all tools and the library user; lasts over rounds and runs. */
+  readonly state?: Map<string, unknown>;
   /** Runs workers; absent where delegation is not allowed. */
   readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };
@@ -71,6 +80,8 @@ export type Tool<Input = unknown> = {
   readonly doc: string;
   readonly permission: Permission;
   readonly concurrency: 'parallel' | 'path' | 'serial';
+  /** Has a time limit of its own, or none on purpose: the general one of a run does not bind it. */
+  readonly ownTimeout?: boolean;
   /** Without transforms, so that it can be printed as JSON Schema. */
   readonly schema: z.ZodType<Input>;
   /** What the call is about: for the policy, the timeline and the path locks. Relative paths as given. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addUsage, InvalidStep, NO_USAGE, observe, reopen, start } from '../../src/kernel/step.js';
-import type { Message, Observation, Reply, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
+import type { Message, Observation, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
 
 const TASK: readonly Message[] = [
   { role: 'system', content: 'You code.' },
@@ -8,7 +8,7 @@ const TASK: readonly Message[] = [
 ];
 
 const call = (id: string, name = 'read_file', args = '{"path":"a"}'): ToolCall => ({ id, name, arguments: args });
-const reply = (fields: Partial<Reply>): Observation => ({
+const reply = (fields: Partial<Extract<Observation, { kind: 'reply' }>>): Observation => ({
   kind: 'reply',
   text: '',
   toolCalls: [],

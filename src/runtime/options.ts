@@ -1,0 +1,62 @@
+/** What a library user, or the REPL, may change about one run. The loop looks here; an absent field changes nothing. */
+import type { Message, State, ToolCall, ToolResult } from '../kernel/types.js';
+import type { ModelRequest } from '../providers/types.js';
+import type { Inbox } from './steer.js';
+
+export type RunOptions = {
+  /** The conversation before this task, without a system message. */
+  readonly history?: readonly Message[];
+  /** Goes on with a stored state in place of starting one. */
+  readonly resumeFrom?: State;
+  /** Where text typed during the run comes from. */
+  readonly inbox?: Inbox;
+  /** Judges a final text; a refusal goes back to the model, within `limits.maxOutputRetries`. */
+  readonly checkAnswer?: (answer: string) => AnswerCheck | Promise<AnswerCheck>;
+  /** May change each request before it leaves. What it returns as `tools` binds the execution of its calls as well. */
+  readonly transformRequest?: TransformRequest;
+  /** Told after each step, when the history is valid; awaited. */
+  readonly onState?: (state: State, at: SafePoint) => void | Promise<void>;
+  /** Decides order, concurrency and refusal of a round's calls, in place of `round.ts`. */
+  readonly roundExecutor?: RoundExecutor;
+  /** Upper bound of each reply, in tokens. */
+  readonly maxTokens?: number;
+  /** Sent with each request as they are, e.g. `temperature`. */
+  readonly modelOptions?: Readonly<Record<string, unknown>>;
+  /** A JSON Schema that replies have to fit, for endpoints that take one. */
+  readonly responseSchema?: Readonly<Record<string, unknown>>;
+  /** Longest gap between two pieces of a reply, in milliseconds; 0 or absent: none but the provider's own. */
+  readonly idleTimeoutMs?: number;
+  readonly attempts?: AttemptPolicy;
+};
+
+export type AnswerCheck = { readonly ok: true } | { readonly ok: false; readonly feedback: string };
+
+/** Where a run can be stored: after a recorded reply, after a recorded round, at its end. */
+export type SafePoint = 'after-llm' | 'after-tools' | 'terminal';
+
+export type TransformRequest = (request: ModelRequest, state: State) => ModelRequest | Promise<ModelRequest>;
+
+/**
+ * Runs one round. `run` carries out one call with policy, approval and events; a result that is yielded without it (a
+ * denial, say) counts as that call's result. Calls without a result get one that says so. Results are recorded in call
+ * order, whatever order they are yielded in.
+ */
+export type RoundExecutor = (
+  calls: readonly ToolCall[],
+  run: (call: ToolCall) => Promise<ToolResult>,
+  signal: AbortSignal,
+) => AsyncIterable<ToolResult>;
+
+/** How often and how long a tool may try. */
+export type AttemptPolicy = {
+  /** Per attempt, from the start of the tool's `run`; tools with a limit of their own are left alone. 15,000 by default. */
+  readonly timeoutMs: number;
+  /** Tries after the first, of failures that say they are retryable; a timeout is so only for class read. 1 by default. */
+  readonly retries: number;
+  /** Wait before another try. 200 by default. */
+  readonly backoffMs: number;
+  /** Time between two `tool-heartbeat` events while tools run; 0: none. 0 by default. */
+  readonly heartbeatMs: number;
+};
+
+export const DEFAULT_ATTEMPTS: AttemptPolicy = { timeoutMs: 15_000, retries: 1, backoffMs: 200, heartbeatMs: 0 };
