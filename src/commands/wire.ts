@@ -89,6 +89,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     ledger: createLedger(),
     now: io.now,
     newId: () => randomUUID().slice(0, 8),
+    rootOptions: {},
     runTask: runLoop,
     mayDelegate: config.workers.parallel,
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),

@@ -9,6 +9,7 @@ import type { Tool } from '../tools/types.js';
 import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
+import type { RunOptions } from './options.js';
 import type { RunContext, RunTask, WorkerLimits } from './types.js';
 
 /** What all workers of one tree share. */
@@ -28,12 +29,16 @@ export type RunTree = {
   readonly runTask: RunTask;
   readonly modelOf: (worker: Worker) => string;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
+  /** What is special about the run of the root worker; those it delegates to have none of it. */
+  readonly rootOptions: RunOptions;
   readonly systemPromptOf: (worker: Worker) => string;
   /** Judges a call of this worker; looked up anew each time, since a person's answer may add a rule. */
   readonly decide: (request: Request, worker: Worker) => Decision;
   /** Asks the person. `no` at once where nobody can answer. */
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
 };
+
+const NO_OPTIONS: RunOptions = {};
 
 export type Placement = {
   readonly signal: AbortSignal;
@@ -74,6 +79,7 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     budget: tree.budget,
     // The root's own ledger is that of the tree: what its workers did is its proof, and their refusals are its own.
     ledger: parentRunId === undefined ? tree.ledger : createLedger(tree.ledger),
+    options: parentRunId === undefined ? tree.rootOptions : NO_OPTIONS,
     signal,
     now: tree.now,
     ...(delegate && { delegate }),

@@ -7,6 +7,7 @@ import type { DelegatedResult, DelegatedTask, Tool, ToolContext } from '../tools
 import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import type { Ledger } from './ledger.js';
+import type { RunOptions } from './options.js';
 
 /** What a worker may spend on one run. */
 export type WorkerLimits = Limits & { readonly timeoutMs: number };
@@ -33,6 +34,8 @@ export type RunContext = {
   readonly budget: Budget;
   /** What the whole tree did to files and which commands it ran. */
   readonly ledger: Ledger;
+  /** What a library user changed about this run. */
+  readonly options: RunOptions;
   readonly signal: AbortSignal;
   readonly now: () => number;
   /** Runs workers and waits for them; absent in a delegated worker, since workers never delegate further. */
