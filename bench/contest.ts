@@ -11,6 +11,8 @@ export type Contest = {
   /** What is taken as the floor. */
   readonly floorPath: string;
   readonly time: (contestant: Contestant, script: Script) => Promise<Timing>;
+  /** When each request of a run came, in milliseconds. */
+  readonly requestTimes: (contestant: Contestant, script: Script) => Promise<readonly number[]>;
   /** Peak RSS in MiB; undefined where the system does not tell it. */
   readonly peakRss: (contestant: Contestant, script: Script) => Promise<number | undefined>;
   /** Times `node ARGS` without a model. */
@@ -45,13 +47,14 @@ export async function openContest(root: string, server: ModelServer, place: Plac
     contestant: Contestant,
     script: Script,
     run: (program: Program, place: Place) => Promise<Result>,
-  ): Promise<Result> {
+  ): Promise<{ readonly result: Result; readonly requestTimes: readonly number[] }> {
     const served = server.serve(script);
     try {
       const result = await run(programOf(contestant, served.baseUrl), place);
-      if (served.requests() !== script.toolCalls + 1)
-        throw new Error(`${contestant} sent ${served.requests()} requests in place of ${script.toolCalls + 1}.`);
-      return result;
+      const requestTimes = served.requestTimes();
+      if (requestTimes.length !== script.toolCalls + 1)
+        throw new Error(`${contestant} sent ${requestTimes.length} requests in place of ${script.toolCalls + 1}.`);
+      return { result, requestTimes };
     } finally {
       served.end();
     }
@@ -68,8 +71,9 @@ export async function openContest(root: string, server: ModelServer, place: Plac
   return {
     floorPath,
     chatcliPath,
-    time: (contestant, script) => play(contestant, script, timing),
-    peakRss: (contestant, script) => play(contestant, script, peakRss),
+    time: async (contestant, script) => (await play(contestant, script, timing)).result,
+    requestTimes: async (contestant, script) => (await play(contestant, script, timing)).requestTimes,
+    peakRss: async (contestant, script) => (await play(contestant, script, peakRss)).result,
     timeNode: (...args) => timing({ args, env: bareEnv }, place),
   };
 }

@@ -16,7 +16,8 @@ export type Script = {
 
 export type ServedRun = {
   readonly baseUrl: string;
-  readonly requests: () => number;
+  /** When each request came, in milliseconds. */
+  readonly requestTimes: () => readonly number[];
   /** The body of the first request. */
   readonly firstBody: () => string;
   /** Forgets the run. */
@@ -28,7 +29,7 @@ export type ModelServer = {
   readonly close: () => void;
 };
 
-type State = { readonly script: Script; requests: number; firstBody: string };
+type State = { readonly script: Script; readonly requestTimes: number[]; firstBody: string };
 
 const TOOL = 'shell';
 const WORDS_BEFORE_A_CALL = ['I ', 'look ', 'at ', 'the ', 'next ', 'thing.'];
@@ -42,9 +43,9 @@ export async function startModelServer(): Promise<ModelServer> {
   const server = createServer((request, response) => {
     const state = runs.get(/^\/runs\/(\d+)\/v1\/chat\/completions$/.exec(request.url ?? '')?.[1] ?? '');
     if (request.method !== 'POST' || state === undefined) return refuse(response, 404);
-    state.requests += 1;
+    state.requestTimes.push(performance.now());
     // A program that goes on asking would run for ever.
-    if (state.requests > state.script.toolCalls + 1) return refuse(response, 400);
+    if (state.requestTimes.length > state.script.toolCalls + 1) return refuse(response, 400);
     void answer(request, response, state);
   });
   server.keepAliveTimeout = 60_000;
@@ -55,11 +56,11 @@ export async function startModelServer(): Promise<ModelServer> {
     serve: (script) => {
       lastId += 1;
       const id = String(lastId);
-      const state: State = { script, requests: 0, firstBody: '' };
+      const state: State = { script, requestTimes: [], firstBody: '' };
       runs.set(id, state);
       return {
         baseUrl: `http://127.0.0.1:${port}/runs/${id}/v1`,
-        requests: () => state.requests,
+        requestTimes: () => state.requestTimes,
         firstBody: () => state.firstBody,
         end: () => runs.delete(id),
       };
@@ -77,7 +78,7 @@ function refuse(response: ServerResponse, status: number): void {
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
-  const turn = state.requests;
+  const turn = state.requestTimes.length;
   const body: Buffer[] = [];
   request.on('data', (bytes: Buffer) => {
     if (turn === 1) body.push(bytes);

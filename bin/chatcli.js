@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
+// Without the `--` Node 20 itself would take our --env-file, and obey a NODE_OPTIONS in it.
 // A single --version is answered before anything else is loaded; all other arguments are commander's. CommonJS, by the
 // package.json beside it, since starting Node's loader of ES modules would be a fifth of what --version takes.
 const [flag, ...rest] = process.argv.slice(2);

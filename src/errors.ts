@@ -1,7 +1,9 @@
 /** The errors that are the person's, the machine's or the provider's. The model's own mistakes are tool results. */
 
+import type { Outcome } from './kernel/types.js';
+
 /** What kind of failure, for exit codes and the JSON result. */
-export type ErrorKind = 'usage' | 'config' | 'provider' | 'interrupted' | 'internal';
+export type ErrorKind = 'usage' | 'config' | 'provider' | 'output' | 'interrupted' | 'worker' | 'internal';
 
 export type ProviderErrorKind =
   | 'auth'
@@ -82,6 +84,35 @@ export class DeadlineError extends ChatcliError {
   constructor(timeoutMs: number, message: string) {
     super('internal', message);
     this.timeoutMs = timeoutMs;
+  }
+}
+
+/** What runs share was destroyed from outside. */
+export class WorkerError extends ChatcliError {
+  constructor(reason: string) {
+    super('worker', `The worker is gone: ${reason}`);
+  }
+}
+
+/** A run ended without the value it was to give; its outcome says how. */
+export class RunEndedError extends ChatcliError {
+  readonly outcome: Outcome;
+
+  constructor(outcome: Outcome) {
+    super('internal', outcome.error?.message ?? `The run ended with: ${outcome.reason}.`);
+    this.outcome = outcome;
+  }
+}
+
+export type Rejection = 'busy' | 'unknown-tools' | 'no-worker' | 'no-task';
+
+/** A run that was not started. What runs already is not touched. */
+export class RejectedError extends ChatcliError {
+  readonly reason: Rejection;
+
+  constructor(reason: Rejection, message: string) {
+    super('usage', message);
+    this.reason = reason;
   }
 }
 

@@ -12,6 +12,7 @@ export const EXIT = {
   denied: 6,
   hungUp: 129,
   interrupted: 130,
+  quit: 131,
   terminated: 143,
 } as const;
 
@@ -22,6 +23,7 @@ export type Subtype =
   | 'error_timeout'
   | 'error_stuck'
   | 'error_denied'
+  | 'error_schema'
   | 'error_provider'
   | 'error_config'
   | 'error_usage'
@@ -44,6 +46,7 @@ const BY_KIND: Readonly<Record<string, Ending>> = {
   usage: { exitCode: EXIT.usage, subtype: 'error_usage' },
   config: { exitCode: EXIT.config, subtype: 'error_config' },
   provider: { exitCode: EXIT.provider, subtype: 'error_provider' },
+  output: { exitCode: EXIT.taskFailed, subtype: 'error_schema' },
   interrupted: { exitCode: EXIT.interrupted, subtype: 'interrupted' },
 };
 

@@ -1,8 +1,38 @@
-/** The library's public face: the kernel, the event stream, tools and providers that the command line is built of. */
-export type { ProviderErrorKind } from './errors.js';
-export { ChatcliError, ConfigError, DeadlineError, InterruptedError, ProviderError, UsageError } from './errors.js';
+/** The library's public face: the agent, the kernel, the event stream, tools and providers that the program is built of. */
+import { createRedactor } from './commands/redactor.js';
+import { processEnvironment } from './config/environment.js';
+import { secretsIn } from './config/resolve.js';
+import { createAgentIn } from './runtime/agent.js';
+import type { Agent, AgentOptions } from './runtime/agent-types.js';
+
+/**
+ * An agent: one conversation, one run at a time. Nothing is started or read before the first `ask`. Tools that do more
+ * than read are refused unless `approve` answers for them or `approvalMode` lets them pass.
+ */
+export function createAgent(options: AgentOptions): Agent {
+  const environment = processEnvironment();
+  const redactor = createRedactor(secretsIn([{ origin: 'environment', values: environment }]));
+  return createAgentIn({ environment, redactor }, options);
+}
+
+export type { Memory, WindowOptions } from './context/memory.js';
+export { fullMemory, windowMemory } from './context/memory.js';
+export type { ProviderErrorKind, Rejection } from './errors.js';
+export {
+  ChatcliError,
+  ConfigError,
+  DeadlineError,
+  InterruptedError,
+  ProviderError,
+  RejectedError,
+  RunEndedError,
+  UsageError,
+  WorkerError,
+} from './errors.js';
+export { eventJsonSchema, InvalidEvent, parseEvent } from './events/schema.js';
 export type { AgentEvent, Display, EventBody, EventSink } from './events/types.js';
-export { InvalidStep, observe, start } from './kernel/step.js';
+export * as kernel from './kernel/step.js';
+export { InvalidStep, observe, reopen, start } from './kernel/step.js';
 export { openCalls, repair } from './kernel/transcript.js';
 export type {
   Action,
@@ -21,7 +51,27 @@ export type {
 } from './kernel/types.js';
 export { openaiChat } from './providers/openai-chat.js';
 export { withRetry } from './providers/retry.js';
-export { createScriptedProvider } from './providers/scripted.js';
+export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
+export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
-export type { Tool, ToolContext, ToolOutput } from './tools/types.js';
+export type {
+  Agent,
+  AgentOptions,
+  AskOptions,
+  CancelOptions,
+  RunHandle,
+  SteerOptions,
+  SteerResult,
+} from './runtime/agent-types.js';
+export { CheckpointError } from './runtime/checkpoint.js';
+export type { StreamChunk } from './runtime/chunks.js';
+export type { EffectPolicy } from './runtime/effects.js';
+export { intersect } from './runtime/effects.js';
+export type { ContextOp } from './runtime/lanes.js';
+export type { AttemptPolicy, RoundExecutor, TransformRequest } from './runtime/options.js';
+export type { TelemetryRecord } from './runtime/telemetry.js';
+export { createTelemetry } from './runtime/telemetry.js';
+export { answerCheckOf, OutputParseError, OutputRetriesExhausted } from './runtime/typed.js';
+export { createTools } from './tools/index.js';
+export type { Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';

@@ -28,6 +28,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   controller.abort(new InterruptedError());
 });
 process.stderr.on('error', () => undefined);
+// The shell's Ctrl-\ ends at once, and still leaves no child behind.
+process.on('SIGQUIT', () => end(EXIT.quit));
 process.on('uncaughtException', (error) => {
   process.stderr.write(`error: chatcli failed unexpectedly: ${error.stack ?? error.message}\n`);
   end(EXIT.taskFailed);
@@ -37,7 +39,8 @@ try {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  const program = createProgram({ version, run: runIntent, writeOut: (text) => process.stdout.write(text) });
+  const writeOut = (text: string) => void process.stdout.write(text);
+  const program = createProgram({ version, run: runIntent, skills: showSkills, writeOut });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
   const { createReport } = await import('./commands/report.js');
@@ -56,17 +59,32 @@ async function runIntent(intent: Intent): Promise<void> {
   exitCode = await runOneShot(intent, io());
 }
 
+async function showSkills(folder: string | undefined): Promise<void> {
+  const { listSkills } = await import('./commands/skills.js');
+  process.stdout.write(await listSkills(io(), folder));
+}
+
 function io(): Io {
   return {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     env: processEnvironment(),
-    cwd: process.cwd(),
+    cwd: currentFolder(),
     now: Date.now,
     signal: controller.signal,
     groups,
   };
+}
+
+/** Undefined when it was deleted under us. */
+function currentFolder(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    // A named folder (--cwd) may do; without one the run is refused.
+    return undefined;
+  }
 }
 
 /** Resolves when all that was written has left, or can't leave any more. */

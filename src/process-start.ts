@@ -23,6 +23,8 @@ export type StartedProcess = {
   /** The group's id, which is the process's own as well. */
   readonly group: number;
   readonly child: Pick<ChildProcess, 'once' | 'stdout' | 'stderr'>;
+  /** Hands over the input. A program that waits for it has done nothing before. */
+  feed(): void;
 };
 
 /** A program could not be started; `code` is the system's word, e.g. `ENOENT`, `EACCES`, `E2BIG`. */
@@ -59,8 +61,8 @@ async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Prom
   }
   if (child.pid === undefined) throw new ProcessStartError(file, (await once(child, 'error'))[0]);
   // A program may end before it has read all of its input.
-  child.stdin?.on('error', () => undefined).end(input);
-  return { child, group: child.pid };
+  child.stdin?.on('error', () => undefined);
+  return { child, group: child.pid, feed: () => child.stdin?.end(input) };
 }
 
 async function startByExeca({ file, args, cwd, env, input }: ProcessStart): Promise<StartedProcess> {
@@ -77,5 +79,6 @@ async function startByExeca({ file, args, cwd, env, input }: ProcessStart): Prom
     verbose: 'none',
   });
   if (child.pid === undefined) throw new ProcessStartError(file, await child);
-  return { child, group: child.pid };
+  // Execa has handed it over.
+  return { child, group: child.pid, feed: () => undefined };
 }

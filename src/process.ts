@@ -4,7 +4,17 @@
  */
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { farEndsOf, holdersOf, membersOf, type ProcessGroups, sendSignal, targetOf } from './process-group.js';
+import {
+  type Bearers,
+  bearersOf,
+  farEndsOf,
+  holdersOf,
+  membersOf,
+  newMark,
+  type ProcessGroups,
+  sendSignal,
+  targetOf,
+} from './process-group.js';
 import { type OutputOptions, readOutput } from './process-output.js';
 import { type ProcessStart, startProcess } from './process-start.js';
 
@@ -17,7 +27,11 @@ const GIVE_UP_MS = 1_000; // after KILL: a process in an uninterruptible system 
 const DRAIN_MS = 250; // after the program's end, for output that is still on its way.
 const LEFT_GRACE_MS = 200; // between TERM and KILL for what a program left running.
 const POLL_MS = 20;
+const EXEC_MS = 2; // for a process that becomes another program; under load it is looked at again.
+const EXEC_LOOKS = 3;
+const WRAP_MS = 5_000; // in less no machine uses up all 32,768 process numbers and comes past ours again.
 
+/** On Linux the environment also gets `CHATCLI_COMMAND`, by which this run's processes are told from all others. */
 export type ProcessRequest = ProcessStart & {
   /** Aborting it stops the process; the result then says `interrupted`. */
   readonly signal?: AbortSignal;
@@ -53,6 +67,9 @@ type Running = {
   readonly group: number;
   /** The far ends of its stdout and stderr, as /proc names them: whoever has one open belongs to this run. */
   readonly pipes: readonly string[];
+  /** Whoever has it in his environment belongs to this run as well. */
+  readonly mark: Readonly<Record<string, string>>;
+  readonly startedAt: number;
   readonly exited: Promise<Exit>;
   /** Resolves when the program and both streams have ended. */
   readonly closed: Promise<unknown>;
@@ -66,7 +83,8 @@ type Running = {
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   if (request.signal?.aborted) return { ...NO_EXIT, ...NO_OUTPUT, timedOut: false, interrupted: true };
-  const { child, group } = await startProcess(request);
+  const [mark, startedAt] = [newMark(), performance.now()];
+  const { child, group, feed } = await startProcess({ ...request, env: { ...request.env, ...mark } });
   request.groups?.add(group);
   try {
     const exited = new Promise<Exit>((resolve) => {
@@ -80,7 +98,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
       request,
     );
     const closed = Promise.all([exited, output.ended]);
-    const ending = await waitForEnd({ group, pipes: farEndsOf(group), exited, closed }, request);
+    // Only a living process tells them: one that waits for its input is sure to be.
+    const pipes = farEndsOf(group);
+    feed();
+    const ending = await waitForEnd({ group, pipes, mark, startedAt, exited, closed }, request);
     return { ...ending, ...(await output.finish()) };
   } finally {
     request.groups?.remove(group);
@@ -128,28 +149,31 @@ function firstOf(
   });
 }
 
-/** TERM, then KILL, to the group and to whoever left it but holds its pipes. Tells whether all of it ended. */
+/** TERM, then KILL, to the group and to whoever left it but holds its pipes or bears its mark. Tells whether all of it ended. */
 async function stop(run: Running, graceMs: number): Promise<boolean> {
   for (const [signal, waitMs] of [
     ['SIGTERM', graceMs],
     ['SIGKILL', GIVE_UP_MS],
   ] as const) {
     sendSignal(targetOf(run.group), signal);
-    for (const pid of holdersOf(run.pipes)) sendSignal(pid, signal);
+    for (const pid of strayOf(run)) sendSignal(pid, signal);
     if (await settles(run, waitMs)) return true;
   }
   return false;
 }
 
-/** Whether, within `waitMs`, the program has ended, its pipes are closed and its group is empty. */
+/** Whether, within `waitMs`, the program has ended, its pipes are closed and nothing of it runs. */
 async function settles(run: Running, waitMs: number): Promise<boolean> {
   const deadline = performance.now() + waitMs;
   if (!(await within(run.closed, waitMs))) return false;
-  while (membersOf(run.group).length > 0) {
+  let looks = 0;
+  while (true) {
+    const { pids, isUnsure } = markedOf(run);
+    const isThere = pids.length > 0 || membersOf(run.group).length > 0;
+    if (!isThere && !(isUnsure && looks++ < EXEC_LOOKS)) return true;
     if (performance.now() >= deadline) return false;
-    await delay(POLL_MS);
+    await delay(isThere ? POLL_MS : EXEC_MS);
   }
-  return true;
 }
 
 function within(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
@@ -163,7 +187,16 @@ function within(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
 }
 
 function livingOf(run: Running): number[] {
-  return [...new Set([...membersOf(run.group), ...holdersOf(run.pipes)])].sort((a, b) => a - b);
+  return [...new Set([...membersOf(run.group), ...strayOf(run)])].sort((a, b) => a - b);
+}
+
+/** What belongs to a run, in its group or not, as far as its pipes and its mark tell. Slow: looks at every process. */
+function strayOf(run: Running): number[] {
+  return [...new Set([...holdersOf(run.pipes), ...markedOf(run).pids])];
+}
+
+function markedOf({ mark, group, startedAt }: Running): Bearers {
+  return bearersOf(mark, group, performance.now() - startedAt > WRAP_MS);
 }
 
 /** The exit code by which a shell tells that `signal` ended a program: 128 and the signal's number. */

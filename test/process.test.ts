@@ -62,9 +62,12 @@ describe('what a result says', () => {
     expect([exitCodeOf('SIGKILL'), exitCodeOf('SIGTERM'), exitCodeOf('SIGINT')]).toEqual([137, 143, 130]);
   });
 
-  it('gives the child the environment it was told and nothing else', async () => {
-    const result = await runProcess({ file: '/usr/bin/env', args: [], cwd: folder, env: { ONLY: 'this' } });
-    expect(result.stdout).toBe('ONLY=this\n');
+  it('gives the child the environment it was told, a mark of its own on Linux, and nothing else', async () => {
+    const run = () => runProcess({ file: '/usr/bin/env', args: [], cwd: folder, env: { ONLY: 'this' } });
+    const [one, other] = [(await run()).stdout, (await run()).stdout];
+    const mark = process.platform === 'linux' ? 'CHATCLI_COMMAND=[0-9a-f-]{36}\n' : '';
+    expect(one).toMatch(new RegExp(`^ONLY=this\n${mark}$`));
+    if (mark !== '') expect(one).not.toBe(other);
   });
 
   it('hands arguments over without a shell', async () => {
@@ -216,6 +219,35 @@ describe('limits and what is left behind', () => {
     expect(sleep.alive()).toBe(0);
   });
 
+  it.runIf(existsSync('/proc/self/environ')).each([
+    ['holds the output', (command: string) => `setsid ${command} & echo started`],
+    ['has its output elsewhere', (command: string) => `setsid ${command} </dev/null >/dev/null 2>&1 & echo started`],
+    [
+      'has lost its parent',
+      (command: string) => `(setsid sh -c '${command} & exit' </dev/null >/dev/null 2>&1 &); echo started`,
+    ],
+  ])('names and stops what is in a session of its own and %s, however short the program is', async (_name, script) => {
+    const sleep = oddSleep();
+    for (let run = 0; run < 5; run++) {
+      const { value, ms } = await timed(bash(script(sleep.command)));
+      expect([value.exitCode, value.stdout, value.left.length, value.survivors]).toEqual([0, 'started\n', 1, []]);
+      expect(ms).toBeLessThan(1_500);
+      expect(sleep.alive()).toBe(0);
+    }
+  });
+
+  it('leaves alone what another run started, and what ran before', async () => {
+    const sleep = oddSleep();
+    const stop = new AbortController();
+    const other = bash(`setsid ${sleep.command} >/dev/null 2>&1 & echo begun; sleep 30`, { signal: stop.signal });
+    while (sleep.alive() < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    const result = await bash('true & echo done');
+    expect([result.left, sleep.alive()]).toEqual([[], 1]);
+    stop.abort();
+    await other;
+    expect(sleep.alive()).toBe(process.platform === 'linux' ? 0 : 1);
+  });
+
   it('returns when the background process writes without end', async () => {
     const { value, ms } = await timed(bash('yes & echo started', { maxBytes: 1_000 }));
     expect([value.exitCode, value.left.length]).toEqual([0, 1]);
@@ -230,10 +262,13 @@ describe('limits and what is left behind', () => {
 
   it('ends a session-leading grandchild at a timeout as well', async () => {
     const sleep = oddSleep();
-    const { value, ms } = await timed(bash(`setsid ${sleep.command} & ${sleep.command}`, { timeoutMs: 300 }));
-    expect([value.timedOut, value.survivors]).toEqual([true, []]);
-    expect(ms).toBeLessThan(4_000);
-    expect(sleep.alive()).toBe(0);
+    for (const output of ['', ' >/dev/null 2>&1']) {
+      const script = `setsid ${sleep.command}${output} & ${sleep.command}`;
+      const { value, ms } = await timed(bash(script, { timeoutMs: 300 }));
+      expect([value.timedOut, value.survivors]).toEqual([true, []]);
+      expect(ms).toBeLessThan(4_000);
+      expect(sleep.alive()).toBe(0);
+    }
   });
 
   it('leaves no timer or listener behind', async () => {

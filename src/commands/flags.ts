@@ -7,6 +7,7 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /** Flags as texts; config validates those that set a variable. */
 export type RunFlags = {
   readonly outputFormat: OutputFormat;
+  readonly jsonSchema?: string;
   readonly model?: string;
   readonly provider?: string;
   readonly worker?: string;
@@ -43,6 +44,7 @@ export function addRunFlags(command: Command): Command {
         .argParser(outputFormat)
         .default('text'),
     )
+    .option('--json-schema <schema>', 'the form of the answer: a JSON Schema, or a file with one')
     .option('-m, --model <model>', 'the model to ask')
     .option('--provider <name>', 'the endpoint: a preset name, or scripted')
     .option('--worker <name>', 'the worker that runs the task')
@@ -55,7 +57,10 @@ export function addRunFlags(command: Command): Command {
     .option('--approval-mode <mode>', 'read-only, ask, auto-edit or full-auto')
     .option('--allowed-tools <rules>', "rules that allow, e.g. 'shell(npm test)'; repeatable", append)
     .option('--disallowed-tools <rules>', 'rules that deny; repeatable', append)
-    .option('--dangerously-skip-permissions', 'full-auto without a sandbox: everything runs unasked')
+    .option(
+      '--dangerously-skip-permissions',
+      'full-auto without a sandbox: runs unasked, but for what cannot be undone',
+    )
     .option('--add-dir <folder>', 'a further folder that tools may use; repeatable', append)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .option('--env-file <path>', 'read our variables from this file as well')

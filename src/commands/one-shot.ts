@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../kernel/types.js';
 import { withTimeLimit } from '../runtime/deadline.js';
 import { runWorker } from '../runtime/dispatch.js';
+import type { AnswerForm } from '../runtime/typed.js';
 import { workerNamed } from '../workers/select.js';
 import type { Worker } from '../workers/types.js';
 import { ENTRY_WORKERS, type Intent } from './intent.js';
 import type { Io } from './io.js';
+import { answerFormOf, heldTo, structuredOf } from './json-schema.js';
 import { pickWorker } from './pick-worker.js';
 import { createReport, type Report } from './report.js';
 import { readTask } from './task-input.js';
@@ -19,12 +21,15 @@ import { type WiredRun, wire } from './wire.js';
 export async function runOneShot(intent: Intent, io: Io): Promise<number> {
   const report = createReport({ io, flags: intent.flags, sessionId: randomUUID(), startedAt: io.now() });
   try {
+    const form = await answerFormOf(intent.flags.jsonSchema, io.cwd);
     const onWait = () => report.hint('moreStdin');
     const task = await readTask(intent.words, { stdin: io.stdin, signal: io.signal, onWait });
     const run = await wire({ intent, io, report });
     try {
       const limit = { timeoutMs: run.timeoutMs, whose: 'The run', now: io.now, signal: io.signal };
-      return report.outcome(await withTimeLimit(limit, (signal) => runTask(run, task, { intent, report, signal })));
+      const doing = { intent, report, form };
+      const outcome = await withTimeLimit(limit, (signal) => runTask(run, task, { ...doing, signal }));
+      return report.outcome(outcome, await structuredOf(outcome, form));
     } finally {
       run.close();
     }
@@ -33,9 +38,14 @@ export async function runOneShot(intent: Intent, io: Io): Promise<number> {
   }
 }
 
-type Doing = { readonly intent: Intent; readonly report: Report; readonly signal: AbortSignal };
+type Doing = {
+  readonly intent: Intent;
+  readonly report: Report;
+  readonly form: AnswerForm | undefined;
+  readonly signal: AbortSignal;
+};
 
-async function runTask(run: WiredRun, task: string, { intent, report, signal }: Doing): Promise<Outcome> {
+async function runTask(run: WiredRun, task: string, { intent, report, form, signal }: Doing): Promise<Outcome> {
   const { tree } = run;
   const describe = (worker: Worker) =>
     report.setRun({ worker: worker.name, model: tree.modelOf(worker), budget: tree.budget, ledger: tree.ledger });
@@ -46,5 +56,11 @@ async function runTask(run: WiredRun, task: string, { intent, report, signal }: 
   const worker = picks ? await pickWorker(tree, entry, task, signal) : entry;
   describe(worker);
   // A key that was pasted or piped in is not for the model.
-  return runWorker(tree, { worker, task: tree.toolContext.mask(task), index: 0, total: 1, signal });
+  return runWorker(heldTo(form, tree, worker), {
+    worker,
+    task: tree.toolContext.mask(task),
+    index: 0,
+    total: 1,
+    signal,
+  });
 }

@@ -23,7 +23,10 @@ async function pick(tree: RunTree, lead: Worker, task: string, signal: AbortSign
     emit: (body: Parameters<typeof ctx.emit>[0]) => (body.type === 'retry' ? ctx.emit(body) : undefined),
   };
   const workers = catalogue(tree.workers);
-  const reply = await askModel(pickMessages(tree.toolContext.mask(task), workers), [], quiet);
+  const reply = await askModel(
+    { model: ctx.model, messages: pickMessages(tree.toolContext.mask(task), workers), tools: [] },
+    quiet,
+  );
   const { worker, valid } = readPick(reply.text, workers);
   const text = valid ? `Picked the worker ${worker}.` : `The pick named no worker; ${FALLBACK_WORKER} takes the task.`;
   ctx.emit({ type: 'notice', level: 'info', code: 'worker-picked', text });

@@ -7,15 +7,18 @@ import type { Intent } from './intent.js';
 export type ProgramOptions = {
   readonly version: string;
   readonly run: (intent: Intent) => Promise<void>;
+  /** Lists the skills that count in a folder. */
+  readonly skills: (folder: string | undefined) => Promise<void>;
   readonly writeOut: (text: string) => void;
 };
 
-export function createProgram({ version, run, writeOut }: ProgramOptions): Command {
+export function createProgram({ version, run, skills, writeOut }: ProgramOptions): Command {
   const program = new Command('chatcli');
   program
     .description('A coding assistant for the terminal: specialised workers, each in its own reason-act-observe loop.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
+    .helpCommand(true)
     .enablePositionalOptions()
     .exitOverride()
     // What is wrong is reported by who runs the program, in the format asked for.
@@ -35,11 +38,23 @@ export function createProgram({ version, run, writeOut }: ProgramOptions): Comma
   ] as const) {
     const command = program.command(kind).description(description);
     addRunFlags(command);
-    command
-      .argument('[task...]', 'the task; "-" waits for standard input and adds it')
-      .action((words: string[]) => run({ kind, words, flags: runFlagsOf(command) }));
+    command.argument('[task...]', 'the task; "-" waits for standard input and adds it').action((words: string[]) => {
+      refuseQuestion(program.opts<{ print?: string }>().print);
+      return run({ kind, words, flags: runFlagsOf(command) });
+    });
   }
+  const skillsCommand = program.command('skills').description('list the skills, and what is wrong with them');
+  skillsCommand
+    .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+    .action(() => skills(runFlagsOf(skillsCommand).cwd));
   return program;
+}
+
+function refuseQuestion(question: string | undefined): void {
+  if (question === undefined) return;
+  throw new UsageError('A question (-p) and a command with a task exclude each other.', {
+    hint: 'Put the question into the task.',
+  });
 }
 
 /** A task without a command would be easy to mistake for one that is not there. */
@@ -85,5 +100,5 @@ Examples:
 
 Without a terminal a run may only read, until --approval-mode or --allowed-tools say more.
 Exit codes: 0 answered, 1 failed, 2 usage, 3 configuration, 4 provider, 5 a limit, 6 denied, 130 interrupted.
-Windows has no sandbox; a sandbox does not protect against kernel exploits or a hostile user configuration.
+There is no sandbox yet: a command that you allow can do whatever you can.
 `;

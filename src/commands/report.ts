@@ -5,10 +5,11 @@ import type { EventSink } from '../events/types.js';
 import { type Ending, endingOf, endingOfError, endingOfSignal } from '../exit-codes.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, OutcomeReason } from '../kernel/types.js';
+import { closingLines } from '../output/closing.js';
 import { type Colors, createColors } from '../output/colors.js';
-import { formatMs } from '../output/format.js';
+import { formatMs, shorten } from '../output/format.js';
 import { createJsonLinesSink, type ResultInput, resultJson } from '../output/json.js';
-import { closingLines, createTextSink } from '../output/text.js';
+import { createTextSink } from '../output/text.js';
 import type { Budget } from '../runtime/budget.js';
 import type { Ledger } from '../runtime/ledger.js';
 import { en } from '../texts/en.js';
@@ -35,8 +36,8 @@ export type Report = {
   }) => void;
   readonly colors: () => Colors;
   readonly hint: (key: 'moreStdin') => void;
-  /** Prints the result and gives the exit code. */
-  readonly outcome: (outcome: Outcome) => number;
+  /** Prints the result and gives the exit code. `structured` is the answer's value, where a schema was asked for. */
+  readonly outcome: (outcome: Outcome, structured?: { readonly value: unknown }) => number;
   /** Prints an error that kept the run from starting or finishing, and gives the exit code. */
   readonly failure: (thrown: unknown) => number;
 };
@@ -49,6 +50,8 @@ export type ReportOptions = {
 };
 
 const DEFAULT_COLUMNS = 100;
+/** Characters of one line of an error; a model's command in it may be of any length. */
+const ERROR_WIDTH = 1000;
 
 /** Endings whose text is worth having, marked as partial: a summary or the last words. After a failure there is none. */
 const WORTH_PRINTING: ReadonlySet<OutcomeReason> = new Set(['turn-limit', 'timeout', 'budget', 'stuck', 'denied']);
@@ -77,6 +80,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       texts,
       width: io.stderr.columns ?? DEFAULT_COLUMNS,
       verbose: flags.verbose === true,
+      watched: io.stderr.isTTY === true,
     });
     text(event);
   };
@@ -84,12 +88,15 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     if (event.type === 'notice' && event.level === 'warning') warnings.push(event.text);
   };
 
-  function printResult(ending: Ending, fields: Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'>): void {
+  type ResultFields = Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'> & Pick<ResultInput, 'structured'>;
+
+  function printResult(ending: Ending, fields: ResultFields): void {
     const totals = run?.budget.totals() ?? { usage: NO_USAGE, costUsd: 0 };
     const input: ResultInput = {
       subtype: ending.subtype,
       exitCode: ending.exitCode,
       result: fields.answer,
+      ...(fields.structured && { structured: fields.structured }),
       sessionId,
       worker: run?.worker ?? '',
       turns: fields.turns,
@@ -106,11 +113,15 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
   }
 
   function sayError(error: { readonly message: string; readonly hint?: string | undefined }): void {
-    if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${mask(error.message)}\n`);
-    if (error.hint !== undefined) say(`${mask(error.hint)}\n`);
+    const line = (text: string) => shorten(mask(text), ERROR_WIDTH);
+    if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${line(error.message)}\n`);
+    for (const hint of error.hint?.split('\n') ?? []) say(`${line(hint)}\n`);
   }
 
-  function outcome(result: Outcome): number {
+  function outcome(ended: Outcome, structured?: { readonly value: unknown }): number {
+    // Masked before it is written as JSON, where a key may be escaped.
+    const json = structured && JSON.stringify(maskStrings(structured.value, mask));
+    const result = json === undefined ? ended : { ...ended, answer: json };
     const ending =
       result.reason === 'interrupted' ? endingOfAbort(io.signal) : endingOf(result.reason, result.error?.kind);
     const answered = ending.exitCode === 0;
@@ -124,11 +135,11 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     // On one screen the answer stands apart from the progress around it.
     const gap = text !== '' && flags.outputFormat === 'text' && io.stdout.isTTY === true && io.stderr.isTTY === true;
     if (gap) say('\n');
-    if (flags.outputFormat !== 'text') printResult(ending, result);
+    if (flags.outputFormat !== 'text') printResult(ending, { ...result, ...(structured && { structured }) });
     else if (text !== '') print(`${mask(text)}\n`);
     if (gap) say('\n');
     for (const line of closingLines(maskStrings(result, mask), spent, { colors, texts })) say(`${line}\n`);
-    if (!answered && result.error) sayError(result.error);
+    if (!answered && result.reason !== 'interrupted' && result.error) sayError(result.error);
     return ending.exitCode;
   }
 

@@ -1,6 +1,5 @@
 /** Puts one run together: configuration → provider, tools, workers, policy, readers → the tree that workers run in. */
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { limitsFor, modelFor } from '../config/limits.js';
 import { type ConfigFlags, loadConfig } from '../config/load.js';
@@ -22,7 +21,7 @@ import { builtinWorkers } from '../workers/load.js';
 import { catalogue, describeCatalogue } from '../workers/select.js';
 import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
-import { hasTerminal, type Io } from './io.js';
+import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
 import { createPermissions } from './permissions.js';
 import { createRedactor } from './redactor.js';
@@ -46,12 +45,12 @@ export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly r
  */
 export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
   const { flags } = intent;
-  const cwd = resolve(io.cwd, flags.cwd ?? '.');
+  const cwd = pathFrom(io.cwd, flags.cwd);
   const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
 
   const workspace = await createWorkspace({
     root: cwd,
-    addDirs: (flags.addDir ?? []).map((folder) => resolve(io.cwd, folder)),
+    addDirs: (flags.addDir ?? []).map((folder) => pathFrom(io.cwd, folder)),
   });
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);

@@ -12,7 +12,7 @@ import { type Flags, flagLayer, type Layer, type Resolved, resolveSettings, secr
 import { isFileVariable, isVariable, VARIABLES, type Variable } from './schema.js';
 
 /** Something to tell the person in one line; it stops nothing. */
-export type ConfigNotice = { readonly code: 'dotenv-not-read'; readonly text: string };
+export type ConfigNotice = { readonly code: 'dotenv-not-read' | 'env-file-unreadable'; readonly text: string };
 
 export type LoadedConfig = {
   readonly config: Config;
@@ -46,13 +46,20 @@ const ENV_FILE_MAX_BYTES = 64 * 1024; // A thousand variables; anything longer i
 export async function loadConfig(request: LoadRequest): Promise<LoadedConfig> {
   const folders = foldersFor(request);
   const paths = envFilePaths(request, folders);
-  const [files, unread] = await Promise.all([readEnvFiles(paths), peekLocalEnvFile(request.cwd, paths)]);
+  const [files, unread] = await Promise.all([
+    Promise.all(paths.map(readEnvFile)),
+    peekLocalEnvFile(request.cwd, paths),
+  ]);
   const { envFile: _, ...flags } = request.flags ?? {};
-  const layers = [flagLayer(flags), { origin: 'environment', values: request.env } as const, ...files];
+  const layers = [
+    flagLayer(flags),
+    { origin: 'environment', values: request.env } as const,
+    ...files.flatMap(({ layer }) => layer ?? []),
+  ];
   const secretValues = secretsIn(layers);
   const resolved = resolveSettings(layers);
   const config = composeConfig(request, folders, resolved, secretValues);
-  const notices = unreadNotice(unread, layers, folders);
+  const notices = [...files.flatMap(({ notice }) => notice ?? []), ...unreadNotice(unread, layers, folders)];
   return { config, origins: resolved.origins, secretValues, notices };
 }
 
@@ -71,33 +78,34 @@ function envFilePaths({ env, cwd, flags }: LoadRequest, folders: Folders): reado
   return [...paths, { path: path.join(folders.config, '.env'), namedBy: undefined }];
 }
 
-async function readEnvFiles(paths: readonly EnvFilePath[]): Promise<readonly Layer[]> {
-  const layers = await Promise.all(paths.map(readEnvFile));
-  return layers.flatMap((layer) => layer ?? []);
-}
+type EnvFile = { readonly layer?: Layer; readonly notice?: ConfigNotice };
 
-/** Undefined where the file of the config folder is not there. */
-async function readEnvFile({ path: file, namedBy }: EnvFilePath): Promise<Layer | undefined> {
+/** Nothing where the file of the config folder is not there; a notice where it may not be read. */
+async function readEnvFile({ path: file, namedBy }: EnvFilePath): Promise<EnvFile> {
   const name = `the env file ${file}${namedBy ? `, named by ${namedBy}` : ''}`;
   let content: string | undefined;
   try {
     // A named file may be a pipe, such as <(pass show chatcli).
     content = await boundedRead(file, { maxBytes: ENV_FILE_MAX_BYTES, anyKind: namedBy !== undefined });
   } catch (cause) {
-    if (namedBy === undefined && isMissing(cause)) return undefined;
-    const reason = isMissing(cause) ? 'there is no such file' : messageOf(cause);
-    throw new ConfigError(`Cannot read ${name}: ${reason}.`, { cause });
+    const isMissing = hasCode(cause, 'ENOENT', 'ENOTDIR');
+    if (namedBy === undefined && isMissing) return {};
+    const text = `Cannot read ${name}: ${isMissing ? 'there is no such file' : messageOf(cause)}.`;
+    // Nobody asked for this one: a run that has all it needs from elsewhere need not stand still for it.
+    if (namedBy === undefined && hasCode(cause, 'EACCES', 'EPERM'))
+      return { notice: { code: 'env-file-unreadable', text: `${text} Going on without it.` } };
+    throw new ConfigError(text, { cause });
   }
   if (content === undefined) {
     throw new ConfigError(`Cannot read ${name}: it is not a file of at most ${ENV_FILE_MAX_BYTES / 1024} kB.`);
   }
   if (content.includes('\0')) throw new ConfigError(`Cannot read ${name}: it is not UTF-8 text.`);
-  return { origin: `file:${file}`, values: await ownVariables(content) };
+  return { layer: { origin: `file:${file}`, values: await ownVariables(content) } };
 }
 
-function isMissing(thrown: unknown): boolean {
+function hasCode(thrown: unknown, ...codes: readonly string[]): boolean {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return typeof code === 'string' && codes.includes(code);
 }
 
 /** Only names of our schema: an env file must not be able to set PATH, NODE_OPTIONS or CHATCLI_HOME. */

@@ -4,7 +4,15 @@ import type { FinishReason, OutcomeReason, Proof, RunError, ToolCall, Usage } fr
 /** What a person is shown of a tool's work; the model reads `output` instead. */
 export type Display =
   | { readonly kind: 'lines'; readonly lines: readonly string[]; readonly omitted?: number }
-  | { readonly kind: 'diff'; readonly path: string; readonly lines: readonly DiffLine[]; readonly omitted?: number }
+  | {
+      readonly kind: 'diff';
+      readonly path: string;
+      /** How many lines the change adds and removes, also where `lines` holds only the start of it. */
+      readonly added: number;
+      readonly removed: number;
+      readonly lines: readonly DiffLine[];
+      readonly omitted?: number;
+    }
   | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
 
 /** One line of a diff; `line` is its number in the new file, or in the old one for a removed line. */

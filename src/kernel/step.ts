@@ -9,6 +9,7 @@ import {
   REPEATS_UNTIL_END,
   REPEATS_UNTIL_NOTE,
   remember,
+  rememberText,
   repeatsOf,
 } from './stuck.js';
 import { answerOpenCalls, openCalls, resultMessage } from './transcript.js';
@@ -142,7 +143,7 @@ function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>):
   if (reply.text.trim() === '') return act(recorded, reply.toolCalls);
 
   const fingerprint = fingerprintOfText(reply.text);
-  const stuck = remember(recorded.stuck, fingerprint);
+  const stuck = rememberText(recorded.stuck, fingerprint);
   if (repeatsOf(stuck, fingerprint) < REPEATS_UNTIL_END) return act({ ...recorded, stuck }, reply.toolCalls);
   return finish({ ...closeCalls(recorded, NOT_RUN), stuck }, { reason: 'stuck', answer: reply.text });
 }
@@ -224,7 +225,8 @@ function recordResult(state: State, call: ToolCall, result: ToolResult): State {
 function onStop(state: State, stop: Stop): Step {
   return finish(closeCalls(state, NOT_RUN), {
     reason: stop.reason,
-    answer: lastText(state),
+    // A reply that was dropped is not recorded; what had arrived of it is still the last that was said.
+    answer: stop.text?.trim() ? stop.text : lastText(state),
     ...(stop.error === undefined ? {} : { error: stop.error }),
   });
 }

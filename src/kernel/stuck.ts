@@ -9,13 +9,18 @@ export const REPEATS_UNTIL_END = 5;
 export const NOTHING_SEEN: StuckMemory = { seen: [], counts: {} };
 
 /**
- * Counts one happening. Something never seen before sets all counts back, so that honest repetition with progress
+ * Counts one call with its result. A result never seen before sets all counts back, so that honest repetition with progress
  * in between (edit, test, edit, test) is never taken for a circle.
  */
 export function remember(memory: StuckMemory, fingerprint: number): StuckMemory {
   if (!memory.seen.includes(fingerprint)) {
     return { seen: [...memory.seen, fingerprint], counts: { [fingerprint]: 1 } };
   }
+  return { seen: memory.seen, counts: { ...memory.counts, [fingerprint]: repeatsOf(memory, fingerprint) + 1 } };
+}
+
+/** Counts words that came again. They are no progress by themselves, so that new ones set nothing back. */
+export function rememberText(memory: StuckMemory, fingerprint: number): StuckMemory {
   return { seen: memory.seen, counts: { ...memory.counts, [fingerprint]: repeatsOf(memory, fingerprint) + 1 } };
 }
 

@@ -119,6 +119,8 @@ export type End = {
 export type Stop = {
   readonly kind: 'stop';
   readonly reason: 'timeout' | 'budget' | 'interrupted' | 'failed' | 'denied';
+  /** What had arrived of a reply that the stop dropped. */
+  readonly text?: string;
   readonly error?: RunError;
 };
 

@@ -35,12 +35,15 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
   async function askOnce(question: ApprovalQuestion, worker: string, signal: AbortSignal): Promise<ApprovalAnswer> {
     await drain(input);
     const { approval } = texts;
-    output.write(`\n${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n`);
+    output.write('\n');
+    // What would change comes first and the question last, so that a long diff does not push it off the screen.
     if (question.display !== undefined) {
       for (const { text, paint } of displayRows(question.display, colors()))
         output.write(`  ${paint(visible(text))}\n`);
+      const omitted = ('omitted' in question.display && question.display.omitted) || 0;
+      if (omitted > 0) output.write(`  ${texts.moreLines(omitted)}\n`);
     }
-    output.write(`  ${question.reason}\n`);
+    output.write(`${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n  ${question.reason}\n`);
     const mayRemember = question.rule !== undefined;
     if (mayRemember) output.write(`  [s] adds the rule ${question.rule} until this run ends\n`);
     const line = await readLine(mayRemember ? approval.keys : approval.keysOnce, signal);
@@ -52,19 +55,27 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
   function readLine(prompt: string, signal: AbortSignal): Promise<string> {
     return new Promise((resolve) => {
       const reader = createInterface({ input, output, terminal: true });
+      let isOpen = true;
       const settle = (line: string) => {
-        // First of all: closing the reader settles once more, without a line.
-        resolve(line);
-        signal.removeEventListener('abort', onAbort);
+        if (!isOpen) return;
+        isOpen = false;
+        signal.removeEventListener('abort', endOpen);
         reader.close();
         input.pause();
+        resolve(line);
       };
-      const onAbort = () => settle('');
-      signal.addEventListener('abort', onAbort, { once: true });
+      const endOpen = () => {
+        // The next line of the progress must not stand behind the question.
+        if (isOpen) output.write('\n');
+        settle('');
+      };
+      signal.addEventListener('abort', endOpen, { once: true });
       reader.once('line', settle);
-      reader.once('close', () => settle(''));
+      reader.once('close', endOpen);
       // The abort that comes of it settles the question; settling here would let the run go on until then.
       reader.on('SIGINT', interrupt);
+      // Readline pauses when the program comes back from the background (Ctrl-Z, fg).
+      reader.on('SIGCONT', () => reader.prompt(true));
       reader.setPrompt(prompt);
       reader.prompt();
     });

@@ -7,6 +7,8 @@ export type ResultInput = {
   readonly subtype: string;
   readonly exitCode: number;
   readonly result: string;
+  /** The answer as a value, where a schema was asked for and it fits. */
+  readonly structured?: { readonly value: unknown };
   readonly sessionId: string;
   readonly worker: string;
   readonly turns: number;
@@ -34,6 +36,7 @@ export function resultJson(input: ResultInput): string {
     is_error: input.subtype !== 'success',
     exit_code: input.exitCode,
     result: input.result,
+    ...(input.structured && { structured_result: input.structured.value }),
     session_id: input.sessionId,
     worker: input.worker,
     num_turns: input.turns,

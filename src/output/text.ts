@@ -1,6 +1,5 @@
 /** Progress as plain lines on stderr: one reader of the event stream. Nothing is ever drawn again. */
-import type { AgentEvent, Display, EventSink } from '../events/types.js';
-import type { Outcome } from '../kernel/types.js';
+import type { AgentEvent, EventSink } from '../events/types.js';
 import type { Texts } from '../texts/en.js';
 import type { Colors } from './colors.js';
 import { displayRows, type Row } from './display.js';
@@ -14,6 +13,8 @@ export type TextOptions = {
   readonly width: number;
   /** Also shows reasoning and the whole output of tools. */
   readonly verbose: boolean;
+  /** Somebody watches: what takes long is named while it runs. */
+  readonly watched: boolean;
 };
 
 type ToolEnd = Extract<AgentEvent, { type: 'tool-end' }>;
@@ -24,10 +25,18 @@ const COMMAND_ROWS = 8;
 const OTHER_ROWS = 3;
 const NAME_COLUMN = 12;
 
+/** What takes longer than this is named while it runs. */
+const TOOL_PATIENCE_MS = 1000;
+const MODEL_PATIENCE_MS = 4000;
+
+const callKey = (event: { readonly runId: string; readonly callId: string }) => `${event.runId} ${event.callId}`;
+const turnKey = (event: { readonly runId: string }) => `${event.runId} turn`;
+
 export function createTextSink(options: TextOptions): EventSink {
-  const { write, colors, texts, width, verbose } = options;
+  const { write, colors, texts, width, verbose, watched } = options;
   const depths = new Map<string, number>();
   const subjects = new Map<string, string>();
+  const patience = createPatience();
 
   const indentOf = (event: AgentEvent) => '  '.repeat(depths.get(event.runId) ?? 0);
   const say = (event: AgentEvent, line: string) => write(`${indentOf(event)}${line}\n`);
@@ -58,18 +67,38 @@ export function createTextSink(options: TextOptions): EventSink {
         if (event.parentRunId === undefined)
           say(event, `${colors.cyan('●')} ${colors.bold(event.worker)} ${colors.dim(`${event.model} · ${event.cwd}`)}`);
         return;
+      case 'turn-end':
+        patience.end(turnKey(event));
+        return;
       case 'message':
+        patience.end(turnKey(event));
         if (verbose && event.reasoning) paragraph(event, event.reasoning);
-        if (event.incomplete) say(event, colors.yellow(texts.incomplete));
+        if (event.incomplete) {
+          paragraph(event, event.text);
+          say(event, colors.yellow(texts.incomplete));
+        }
         // The words of a reply without calls are the answer, which is not progress.
         else if (event.toolCalls.length > 0 && event.text.trim() !== '') sayAll(event, event.text.trim().split('\n'));
         return;
-      case 'tool-start':
-        subjects.set(event.callId, event.subject ?? '');
+      case 'turn-start':
+        if (watched)
+          patience.start(turnKey(event), MODEL_PATIENCE_MS, () => say(event, colors.dim(`… ${texts.waitingForModel}`)));
+        return;
+      case 'tool-start': {
+        const { name, subject = '' } = event;
+        subjects.set(callKey(event), subject);
+        const line = `… ${name.padEnd(NAME_COLUMN)} ${shorten(subject, width - NAME_COLUMN - 6)}`;
+        if (watched) patience.start(callKey(event), TOOL_PATIENCE_MS, () => say(event, colors.dim(line)));
+        return;
+      }
+      case 'approval-request':
+        // From here on it is the person that is waited for.
+        patience.end(callKey(event));
         return;
       case 'tool-end':
-        say(event, toolLine(event, subjects.get(event.callId) ?? '', options));
-        subjects.delete(event.callId);
+        patience.end(callKey(event));
+        say(event, toolLine(event, subjects.get(callKey(event)) ?? '', options));
+        subjects.delete(callKey(event));
         sayAll(event, verbose ? event.output.split('\n').map((line) => `    ${line}`) : displayLines(event, options));
         return;
       case 'retry':
@@ -104,14 +133,14 @@ function toolLine(event: ToolEnd, subject: string, { colors, texts, width }: Tex
   );
   const tail = facts.join(' · ');
   const room = Math.max(10, width - NAME_COLUMN - tail.length - 6);
-  return `${mark} ${event.name.padEnd(NAME_COLUMN)} ${shorten(subject, room)}  ${colors.dim(tail)}`;
+  return `${mark} ${shorten(event.name, 24).padEnd(NAME_COLUMN)} ${subject === '' ? '' : `${shorten(subject, room)}  `}${colors.dim(tail)}`;
 }
 
 function factOf(event: ToolEnd, texts: Texts): string {
   if (event.command)
     return event.command.exitCode === null ? (event.code ?? '') : texts.exitCode(event.command.exitCode);
   if (!event.ok) return event.code ?? '';
-  if (event.display?.kind === 'diff') return diffCount(event.display);
+  if (event.display?.kind === 'diff') return `+${event.display.added} -${event.display.removed}`;
   return summaryOf(event) ?? texts.lines(event.output.split('\n').length);
 }
 
@@ -119,11 +148,6 @@ function factOf(event: ToolEnd, texts: Texts): string {
 function summaryOf({ display, command }: ToolEnd): string | undefined {
   const isSummary = display?.kind === 'lines' && display.lines.length === 1 && !display.omitted && !command;
   return isSummary ? display.lines[0] : undefined;
-}
-
-function diffCount({ lines }: Extract<Display, { kind: 'diff' }>): string {
-  const count = (sign: '+' | '-') => lines.filter((line) => line.sign === sign).length;
-  return `+${count('+')} -${count('-')}`;
 }
 
 /** What is shown below a call: its diff, the end of a command's output, the reason of a refusal. */
@@ -149,22 +173,18 @@ function rowsOf({ display, ok, output }: ToolEnd, { colors }: TextOptions): read
   return problem.map((text) => ({ text, paint: colors.dim }));
 }
 
-/** The closing lines on stderr: how it ended, what was spent, and what the harness itself saw. */
-export function closingLines(
-  outcome: Outcome,
-  spent: string,
-  { colors, texts }: Pick<TextOptions, 'colors' | 'texts'>,
-): readonly string[] {
-  const { filesChanged, commandsSinceLastEdit } = outcome.proof;
-  const paint = outcome.reason === 'answered' ? colors.green : colors.yellow;
-  const facts = [texts.turns(outcome.turns), spent].join(' · ');
-  const lines = [`${paint('●')} ${texts.reason[outcome.reason]} ${colors.dim(facts)}`];
-  if (filesChanged.length > 0) lines.push(colors.dim(`  ${texts.filesChanged}: ${filesChanged.join(', ')}`));
-  if (filesChanged.length > 0 || commandsSinceLastEdit.length > 0) {
-    const ran = commandsSinceLastEdit.map(
-      ({ command, exitCode }) => `${command} (${exitCode === null ? '–' : texts.exitCode(exitCode)})`,
-    );
-    lines.push(colors.dim(`  ${texts.checks}: ${ran.length === 0 ? texts.noChecks : ran.join(', ')}`));
-  }
-  return lines;
+/** Timers that speak once, for what is not over by then. They keep no process alive. */
+function createPatience() {
+  const timers = new Map<string, NodeJS.Timeout>();
+  const end = (key: string) => {
+    clearTimeout(timers.get(key));
+    timers.delete(key);
+  };
+  return {
+    start(key: string, afterMs: number, speak: () => void) {
+      end(key);
+      timers.set(key, setTimeout(speak, afterMs).unref());
+    },
+    end,
+  };
 }

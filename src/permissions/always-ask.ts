@@ -8,11 +8,16 @@ const MAX_CHARACTERS = 10_000; // longer ones nobody reads, and the scan would t
 /** Why a command needs a question in every mode, as the end of a sentence, or undefined when it does not. */
 export function alwaysAskReason(command: string): string | undefined {
   if (command.length > MAX_CHARACTERS) return 'it is too long to be looked through';
-  if (/[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(command)) return 'it holds characters that cannot be seen';
+  if (hasInvisible(command)) return 'it holds characters that cannot be seen';
   // Quotes and backslashes only hide a name (`\rm`, `"rm"`); a continued line is one line.
   const plain = command.replace(/\\\r?\n/g, '').replace(/["'\\]/g, '');
   if (!MENTION.test(plain)) return undefined;
   return DANGERS.find(({ pattern }) => pattern.test(plain))?.reason;
+}
+
+/** Whether a text holds control, direction or other characters that are not shown as they are. */
+export function hasInvisible(text: string): boolean {
+  return /[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(text);
 }
 
 // Where a program's name may stand: at the start of a command, or behind a word that runs what follows.

@@ -1,8 +1,9 @@
 /** Decides whether a tool call may run. Pure: the mode, the rules and where paths lead come in; asking is the caller's job. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { alwaysAskReason } from './always-ask.js';
+import { commandHint, exactRule } from './command-hint.js';
 import { isProtectedPath } from './protected-paths.js';
-import { parseRuleList, ruleAllows, ruleDenies } from './rules.js';
+import { ruleAllows, ruleDenies } from './rules.js';
 import { isSecretFile } from './secret-files.js';
 import { literalWords } from './shell-parse.js';
 import { isReadOnlyCommand, pathOperands } from './shell-table.js';
@@ -45,11 +46,12 @@ export function decide(request: Request, context: PolicyContext): Decision {
   if (workerReadOnly && !onlyReads) {
     return { kind: 'deny', rule: 'read-only worker', reason: `This worker may only read.${instead(request)}` };
   }
-  const allowing = rules.allow.find((rule) => ruleAllows(rule, request));
+  const allowing = rules.allow.find((rule) => ruleAllows(rule, request, rootIn(context)));
   const guard = guardOf(request, context);
   if (guard !== undefined && allowing?.spec === undefined) return byGuard(request, guard, context);
-  if (allowing !== undefined) return { kind: 'allow', rule: allowing.text };
-  return onlyReads ? { kind: 'allow' } : byMode(request, context);
+  const kind = { kind: 'allow', ...(onlyReads && request.permission === 'execute' && { onlyReads }) } as const;
+  if (allowing !== undefined) return { ...kind, rule: allowing.text };
+  return onlyReads ? kind : byMode(request, context);
 }
 
 /** What a model can do where a command is refused for not only reading. */
@@ -73,8 +75,13 @@ function isReadOnlyCall(request: Request, context: PolicyContext): boolean {
 
 type CommandSubject = Extract<Subject, { kind: 'command' }>;
 
-function workingFolder(subject: CommandSubject, { roots }: PolicyContext): string {
-  return resolve(roots[0] ?? sep, subject.cwd);
+function workingFolder(subject: CommandSubject, context: PolicyContext): string {
+  return resolve(rootIn(context), subject.cwd);
+}
+
+/** Where relative paths start from. */
+function rootIn({ roots }: PolicyContext): string {
+  return roots[0] ?? sep;
 }
 
 /** The paths that a command of the read-only table names, absolute. */
@@ -114,7 +121,7 @@ function guardOf(request: Request, context: PolicyContext): Guard | undefined {
       if (secret !== undefined) return secretGuard(secret);
     }
     if (subject.kind === 'path') {
-      const path = resolve(context.roots[0] ?? sep, subject.path);
+      const path = resolve(rootIn(context), subject.path);
       if (isSecret(path, context)) return secretGuard(subject.path);
       if (request.permission === 'write' && isProtected(path, context)) {
         const reason = `${subject.path} decides what runs later, so a change of it needs a question in every mode.`;
@@ -136,28 +143,25 @@ function isProtected(path: string, context: PolicyContext): boolean {
   });
 }
 
-function byGuard(request: Request, { rule, reason }: Guard, { mode, canAsk }: PolicyContext): Decision {
-  if (canAsk && mode !== 'read-only') return { kind: 'ask', reason };
-  const freeing = request.permission === 'execute' ? `To allow this very command: ${commandHint(request)}.` : undefined;
-  return { kind: 'deny', rule, reason: `${reason} ${freeing ?? 'Only a person at a terminal can allow it.'}` };
+function byGuard(request: Request, { rule, reason }: Guard, context: PolicyContext): Decision {
+  if (context.canAsk && context.mode !== 'read-only') return { kind: 'ask', reason };
+  return { kind: 'deny', rule, reason: `${reason} ${hintOf(request, context, { isGuarded: true })}` };
 }
 
 /** The last word where no rule spoke. */
-function byMode(request: Request, { mode, canAsk }: PolicyContext): Decision {
+function byMode(request: Request, context: PolicyContext): Decision {
   const { permission } = request;
+  const { mode, canAsk } = context;
   if (mode === 'full-auto' || (mode === 'auto-edit' && permission === 'write')) return { kind: 'allow' };
-  const hint = hintOf(request);
   const rule = `mode ${mode}`;
+  const hint = () => hintOf(request, context, { isGuarded: false });
   if (mode === 'read-only') {
-    return {
-      kind: 'deny',
-      rule,
-      reason: `Mode read-only allows no ${NOUNS[permission]}.${instead(request)} To allow it: ${hint}.`,
-    };
+    const reason = `Mode read-only allows no ${NOUNS[permission]}.${instead(request)} ${hint()}`;
+    return { kind: 'deny', rule, reason };
   }
   const reason = `Mode ${mode} asks before each ${NOUNS[permission]}.`;
-  if (!canAsk) return { kind: 'deny', rule, reason: `${reason} There is nobody to ask. To allow it: ${hint}.` };
-  const session = permission === 'execute' ? exactRule(request) : request.tool;
+  if (!canAsk) return { kind: 'deny', rule, reason: `${reason} There is nobody to ask. ${hint()}` };
+  const session = permission === 'execute' ? exactRule(request, rootIn(context)) : request.tool;
   return { kind: 'ask', reason, ...(session !== undefined && { rule: session }) };
 }
 
@@ -169,29 +173,16 @@ const NOUNS = {
   meta: 'call',
 } as const;
 
-function hintOf(request: Request): string {
-  if (request.permission === 'execute') return commandHint(request);
-  return request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`;
-}
-
-const MAX_HINT_CHARACTERS = 200; // a longer command is not said twice.
-
-function commandHint(request: Request): string {
-  const rule = exactRule(request);
-  if (rule === undefined) return '--allowed-tools shell (every command)';
-  const isShort = rule.length <= MAX_HINT_CHARACTERS && !rule.includes('\n');
-  return `--allowed-tools ${isShort ? `'${rule.replaceAll("'", "'\\''")}'` : "'shell(THIS COMMAND)'"}`;
-}
-
-/** The rule that allows this very command and nothing else, if one can be written. */
-function exactRule(request: Request): string | undefined {
-  const [subject] = request.subjects;
-  if (subject?.kind !== 'command' || request.subjects.length > 1) return undefined;
-  const text = `shell(${subject.command})`;
-  try {
-    const [rule, ...more] = parseRuleList([text]);
-    return rule !== undefined && more.length === 0 && ruleAllows(rule, request) ? rule.text : undefined;
-  } catch {
-    return undefined; // Quotes or parentheses that do not match, or an end that reads as a pattern.
+/** What would allow a request, as sentences for the end of a denial. */
+function hintOf(request: Request, context: PolicyContext, { isGuarded }: { readonly isGuarded: boolean }): string {
+  if (request.permission === 'execute') {
+    const elsewhere = request.subjects.find(
+      (subject) => subject.kind === 'command' && !isInside(workingFolder(subject, context), context),
+    );
+    // The gate refuses it whatever a rule says.
+    if (elsewhere?.kind === 'command') return `${elsewhere.cwd} is outside the workspace, where no command may start.`;
+    return commandHint(request, { root: rootIn(context), rules: context.rules, isGuarded });
   }
+  if (isGuarded) return 'Only a person at a terminal can allow it.';
+  return `To allow it: ${request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`}.`;
 }

@@ -1,7 +1,8 @@
 /** The grammar of permission rules: `tool` or `tool(spec)`. Deciding by them is `policy.ts`'s. */
+import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { literalWords } from './shell-parse.js';
-import type { Request, Rule } from './types.js';
+import type { Request, Rule, Subject } from './types.js';
 
 /** What each name in a rule covers. Our classes and tools, and the names that users of Claude Code have in their files. */
 const COVERED: ReadonlyMap<string, readonly string[]> = new Map(
@@ -38,6 +39,9 @@ const COVERED: ReadonlyMap<string, readonly string[]> = new Map(
     TodoWrite: ['update_plan'],
   }),
 );
+
+/** Rules may name them already, so that a file of rules need not change when they come; nobody is offered them. */
+const NOT_THERE_YET = new Set(['apply_patch', 'fetch_url', 'shell_output', 'shell_stop', 'update_plan', 'ask_user']);
 
 /**
  * Reads one rule, e.g. `shell(npm test)` or `edit`.
@@ -112,23 +116,29 @@ function splitRules(value: string): string[] {
   return [...rules, value.slice(start)];
 }
 
-/** Whether an allow rule covers a request: with a command, only the very same one, and nothing else beside it. */
-export function ruleAllows(rule: Rule, request: Request): boolean {
+/**
+ * Whether an allow rule covers a request: with a command, only the very same one, nothing else beside it, and started
+ * in `root`: `npm test` in another folder is another program.
+ */
+export function ruleAllows(rule: Rule, request: Request, root: string): boolean {
   if (!rule.tools.includes(request.tool)) return false;
   if (rule.spec === undefined) return true;
   const commands = commandsOf(request);
-  return commands.length > 0 && commands.every((command) => command === rule.spec);
+  return (
+    commands.length > 0 &&
+    commands.every(({ command, cwd }) => command === rule.spec && resolve(root, cwd) === resolve(root))
+  );
 }
 
 /** Whether a deny rule covers a request: also when the command is only written in another way. */
 export function ruleDenies(rule: Rule, request: Request): boolean {
   const { spec } = rule;
   if (!rule.tools.includes(request.tool)) return false;
-  return spec === undefined || commandsOf(request).some((command) => isSameCommand(spec, command));
+  return spec === undefined || commandsOf(request).some(({ command }) => isSameCommand(spec, command));
 }
 
-function commandsOf(request: Request): string[] {
-  return request.subjects.flatMap((subject) => (subject.kind === 'command' ? [subject.command] : []));
+function commandsOf({ subjects }: Request): Extract<Subject, { kind: 'command' }>[] {
+  return subjects.filter((subject) => subject.kind === 'command');
 }
 
 function isSameCommand(one: string, other: string): boolean {
@@ -137,6 +147,8 @@ function isSameCommand(one: string, other: string): boolean {
   return words !== null && otherWords !== null && JSON.stringify(words) === JSON.stringify(otherWords);
 }
 
+/** The names that cover anything yet. */
 function names(): string {
-  return [...COVERED.keys()].join(', ');
+  const there = [...COVERED].filter(([, tools]) => tools.some((tool) => !NOT_THERE_YET.has(tool)));
+  return there.map(([name]) => name).join(', ');
 }

@@ -34,7 +34,8 @@ export type RuleSet = {
 };
 
 export type Decision =
-  | { readonly kind: 'allow'; readonly rule?: string }
+  /** `onlyReads`: a command that, by the read-only table, does no more than a read. */
+  | { readonly kind: 'allow'; readonly rule?: string; readonly onlyReads?: boolean }
   | { readonly kind: 'ask'; readonly reason: string; readonly rule?: string }
   | {
       readonly kind: 'deny';

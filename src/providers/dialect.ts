@@ -5,13 +5,21 @@ export type Dialect = {
   /** Asks for the usage at the end of a stream. */
   readonly sendsStreamOptions: boolean;
   readonly tokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Sends the schema of an answer as `response_format`. */
+  readonly sendsResponseFormat: boolean;
 };
 
+/** What an endpoint refused: its status and body, and whether the request had a `response_format` of ours. */
+export type Refusal = { readonly status: number; readonly body: string; readonly sentSchema: boolean };
+
+// By its name, or as Groq, Gemini and llama.cpp put it where it can't go together with tools.
+const NAMES_RESPONSE_FORMAT = /response_format|json_schema|json mode|response mime type|grammar|structured output/i;
+
 /**
- * The dialect to try next, after `status` and `body` refused a request in `dialect`; undefined where the refusal is
- * about something else. Never the same answer twice in a row.
+ * The dialect to try next, after a request in `dialect` was refused; undefined where the refusal is about something
+ * else. Never the same answer twice in a row.
  */
-export function adaptedDialect(dialect: Dialect, status: number, body: string): Dialect | undefined {
+export function adaptedDialect(dialect: Dialect, { status, body, sentSchema }: Refusal): Dialect | undefined {
   if (status !== 400 && status !== 422) return undefined;
   const { message } = complaintInText(body);
   if (dialect.sendsStreamOptions && /stream_options|include_usage/.test(body))
@@ -19,5 +27,7 @@ export function adaptedDialect(dialect: Dialect, status: number, body: string): 
   if (dialect.tokensField === 'max_tokens' && /max_completion_tokens/.test(message)) {
     return { ...dialect, tokensField: 'max_completion_tokens' };
   }
+  if (sentSchema && dialect.sendsResponseFormat && NAMES_RESPONSE_FORMAT.test(body))
+    return { ...dialect, sendsResponseFormat: false };
   return undefined;
 }

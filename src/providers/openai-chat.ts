@@ -2,7 +2,8 @@
  * Chat Completions of any endpoint, through the openai package (see openai-client.ts) with our own reading of the
  * stream: for 50,000 deltas the SDK's needs 5 times as long, and it hides JSON, HTML and broken lines.
  */
-import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
+import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
+import type { ResponseFormatJSONSchema } from 'openai/resources/shared';
 import { ConfigError, ProviderError } from '../errors.js';
 import { createHttpClient, HttpError, type HttpResponse } from '../http.js';
 import { excerpt } from './complaint.js';
@@ -45,6 +46,8 @@ export type OpenaiChat = Provider & { close(): void };
 const FIRST_BYTE_TIMEOUT_MS = 120_000;
 const IDLE_TIMEOUT_MS = 75_000;
 const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
+/** Endpoints refuse these in a request that offers no tools. */
+const TOOL_FIELDS = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 /**
  * A provider for one endpoint.
@@ -60,26 +63,36 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
   });
   const completions = createCompletions(baseUrl, http);
   const converter = createConverter({ sendReasoning: options.sendReasoning ?? false });
-  let dialect: Dialect = { sendsStreamOptions: true, tokensField: options.tokensField ?? 'max_tokens' };
+  let dialect: Dialect = {
+    sendsStreamOptions: true,
+    tokensField: options.tokensField ?? 'max_tokens',
+    sendsResponseFormat: true,
+  };
 
-  function paramsOf({ model, messages, tools, maxTokens }: ModelRequest): ChatCompletionCreateParamsStreaming {
+  function paramsOf(request: ModelRequest): ChatCompletionCreateParams {
+    const { model, messages, tools, maxTokens, responseSchema } = request;
     return {
+      ...freeOptions(request),
       model,
       messages: converter.messages(messages),
       ...(tools.length > 0 && { tools: converter.tools(tools) }),
       ...(maxTokens !== undefined && { [dialect.tokensField]: maxTokens }),
-      stream: true,
-      ...(dialect.sendsStreamOptions && { stream_options: { include_usage: true } }),
+      stream: request.stream ?? true,
+      ...(request.stream !== false && dialect.sendsStreamOptions && { stream_options: { include_usage: true } }),
+      ...(responseSchema && dialect.sendsResponseFormat && { response_format: formatOf(responseSchema) }),
     };
   }
 
   async function ask(request: ModelRequest, signal: AbortSignal, endpoint: Endpoint): Promise<HttpResponse> {
     for (;;) {
       const sentDialect = dialect;
-      const response = await responseOf(completions.create(paramsOf(request), { signal }));
+      const response = await responseOf(
+        completions.create(paramsOf(request), { signal, ...(request.headers && { headers: request.headers }) }),
+      );
       if (response.ok) return response;
       const body = await response.text(ERROR_BODY_LIMIT_BYTES);
-      const adapted = adaptedDialect(sentDialect, response.status, body);
+      const sentSchema = request.responseSchema !== undefined && sentDialect.sendsResponseFormat;
+      const adapted = adaptedDialect(sentDialect, { status: response.status, body, sentSchema });
       if (adapted === undefined) throw failureOfResponse(response, body, endpoint, now());
       dialect = adapted;
     }
@@ -104,6 +117,18 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
   }
 
   return { name, stream, close: http.close };
+}
+
+/** What a caller adds to the body. What is ours to say, or goes only with tools that are not offered, is left out. */
+function freeOptions({ options = {}, tools, responseSchema }: ModelRequest): Record<string, unknown> {
+  const { stream_options: _, ...free } = options;
+  const dropped = [...(tools.length > 0 ? [] : TOOL_FIELDS), ...(responseSchema ? ['response_format'] : [])];
+  return Object.fromEntries(Object.entries(free).filter(([name]) => !dropped.includes(name)));
+}
+
+/** Not strict: that takes only schemas of a narrow form, and the answer is checked by us all the same. */
+function formatOf(schema: Readonly<Record<string, unknown>>): ResponseFormatJSONSchema {
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: false } };
 }
 
 function checkedUrl(baseUrl: string): string {
@@ -139,6 +164,8 @@ async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, vo
       for (const delta of reading.deltas) yield delta;
       if (reading.failure) throw reading.failure;
       sawDone = reading.sawDone;
+      // Pieces of a call's arguments show nothing for minutes, and must not pass for silence.
+      if (reading.deltas.length === 0 && !sawDone && !batch.isTail) yield ACTIVITY;
       if (sawDone) {
         response.release();
         break;
@@ -153,6 +180,8 @@ async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, vo
   }
   for (const delta of reducer.finish(sawDone)) yield delta;
 }
+
+const ACTIVITY: ModelDelta = { type: 'activity' };
 
 type Reading = { readonly deltas: readonly ModelDelta[]; readonly sawDone: boolean; readonly failure?: unknown };
 

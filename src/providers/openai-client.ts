@@ -8,7 +8,11 @@ import type { OpenAI } from 'openai/client';
 import { Completions } from 'openai/resources/chat/completions/completions';
 import type { HttpClient, HttpResponse } from '../http.js';
 
-type Post = { readonly body: unknown; readonly signal?: AbortSignal };
+type Post = {
+  readonly body: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /**
  * Chat Completions whose requests go through `http`, which carries the headers. Every answer is handed back as it is,
@@ -17,9 +21,14 @@ type Post = { readonly body: unknown; readonly signal?: AbortSignal };
 export function createCompletions(baseUrl: string, http: HttpClient): Completions {
   const base = baseUrl.replace(/\/$/, '');
   const client = {
-    post: (path: string, { body, signal }: Post) => ({
+    post: (path: string, { body, signal, headers }: Post) => ({
       asResponse: () =>
-        http.fetch(base + path, { method: 'POST', body: JSON.stringify(body), ...(signal && { signal }) }),
+        http.fetch(base + path, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          ...(headers && { headers }),
+          ...(signal && { signal }),
+        }),
     }),
   };
   return new Completions(client as unknown as OpenAI);

@@ -15,6 +15,10 @@ export type ModelRequest = {
   readonly tools: readonly ToolSpec[];
   /** Upper bound of the reply, in tokens; absent: the endpoint's own. */
   readonly maxTokens?: number;
+  /** False: the reply comes in one piece. */
+  readonly stream?: false;
+  /** Further HTTP headers; they win over the provider's own. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Sent as they are, e.g. `temperature`; ours win. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A JSON Schema the text has to fit, where the endpoint takes one. */

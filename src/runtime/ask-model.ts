@@ -1,6 +1,7 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
-import type { FinishReason, Message, Reply, ToolCall, Usage } from '../kernel/types.js';
-import type { ModelDelta, ToolSpec } from '../providers/types.js';
+import { ProviderError } from '../errors.js';
+import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
+import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
 
 // Providers refuse a history in which a tool name has other characters, so a model's slip must not get into it.
@@ -25,55 +26,84 @@ const emptyDraft = (): Draft => ({
 
 /**
  * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
+ * `onDropped` is told what had arrived of a reply that did not become whole.
  * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
  * reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
-  messages: readonly Message[],
-  tools: readonly ToolSpec[],
+  request: ModelRequest,
   ctx: RunContext,
+  onDropped: (text: string) => void = () => undefined,
 ): Promise<Reply> {
   let draft = emptyDraft();
-  const wake = new AbortController();
-
-  async function read(): Promise<void> {
-    for await (const delta of ctx.provider.stream({ model: ctx.model, messages, tools }, wake.signal)) {
-      if (wake.signal.aborted) return;
-      if (delta.type === 'retry') draft = emptyDraft();
-      take(delta, draft, ctx);
-    }
-  }
-
+  const spend = () => ctx.budget.addUsage(draft.usage, ctx.model);
   ctx.budget.countRequest();
   try {
-    await untilAborted(read(), ctx.signal, wake);
+    await guarded(ctx, async (signal, alive) => {
+      for await (const delta of ctx.provider.stream(request, signal)) {
+        if (signal.aborted) return;
+        alive();
+        if (delta.type === 'retry') {
+          spend();
+          draft = emptyDraft();
+        }
+        take(delta, draft, ctx);
+      }
+    });
   } catch (thrown) {
     reportIncomplete(draft, ctx);
+    onDropped(draft.text);
     throw thrown;
   } finally {
     // The tokens of a dropped reply were spent all the same.
-    ctx.budget.addUsage(draft.usage, ctx.model);
+    spend();
+  }
+  if (draft.finishReason === undefined) {
+    throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
   }
   return {
     text: draft.text,
     ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
     toolCalls: draft.calls,
-    finishReason: draft.finishReason ?? 'unknown',
+    finishReason: draft.finishReason,
     usage: draft.usage,
   };
 }
 
-/** Waits for `work`, or for the signal; then `wake` aborts what is left of the work, and its late end is of no interest. */
-function untilAborted(work: Promise<void>, signal: AbortSignal, wake: AbortController): Promise<void> {
+/**
+ * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long. The
+ * work's own signal is aborted then, and its late end is of no interest.
+ */
+function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void) => Promise<void>): Promise<void> {
+  const own = new AbortController();
+  const { idleTimeoutMs = 0 } = ctx.options;
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      wake.abort(signal.reason);
-      reject(signal.reason);
+    let timer: NodeJS.Timeout | undefined;
+    const leave = () => {
+      clearTimeout(timer);
+      ctx.signal.removeEventListener('abort', onAbort);
     };
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const giveUp = (reason: unknown) => {
+      leave();
+      own.abort(reason);
+      reject(reason);
+    };
+    const onAbort = () => giveUp(ctx.signal.reason);
+    const alive = () => {
+      clearTimeout(timer);
+      if (idleTimeoutMs > 0 && !own.signal.aborted)
+        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), idleTimeoutMs);
+    };
+    if (ctx.signal.aborted) return onAbort();
+    ctx.signal.addEventListener('abort', onAbort, { once: true });
+    alive();
+    work(own.signal, alive).then(resolve, reject).finally(leave);
   });
+}
+
+function idle(idleTimeoutMs: number): ProviderError {
+  const hint = 'A slow model may need a longer idle time limit.';
+  return new ProviderError('network', `The model was silent for ${idleTimeoutMs / 1000} s.`, { hint });
 }
 
 function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {

@@ -38,18 +38,21 @@ export type RunTree = {
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
 };
 
-const NO_OPTIONS: RunOptions = {};
+/** What binds the whole tree, so that nobody gets around it by delegating. */
+function gatesOf({ roundExecutor, effects, attempts }: RunOptions): RunOptions {
+  return { ...(roundExecutor && { roundExecutor }), ...(effects && { effects }), ...(attempts && { attempts }) };
+}
 
 export type Placement = {
   readonly signal: AbortSignal;
   readonly parentRunId?: string;
+  readonly runId?: string;
   readonly delegate?: RunContext['delegate'];
 };
 
 /** The context of one run of `worker`. It has `delegate` only if it was given one. */
 export function createRunContext(tree: RunTree, worker: Worker, placement: Placement): RunContext {
-  const runId = tree.newId();
-  const { signal, parentRunId, delegate } = placement;
+  const { signal, parentRunId, delegate, runId = tree.newId() } = placement;
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
   const tools = toolsOf(worker, tree.tools, delegate !== undefined);
   return {
@@ -79,7 +82,7 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     budget: tree.budget,
     // The root's own ledger is that of the tree: what its workers did is its proof, and their refusals are its own.
     ledger: parentRunId === undefined ? tree.ledger : createLedger(tree.ledger),
-    options: parentRunId === undefined ? tree.rootOptions : NO_OPTIONS,
+    options: parentRunId === undefined ? tree.rootOptions : gatesOf(tree.rootOptions),
     signal,
     now: tree.now,
     ...(delegate && { delegate }),

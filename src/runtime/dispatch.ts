@@ -19,6 +19,8 @@ export type WorkerJob = {
   readonly total: number;
   readonly signal: AbortSignal;
   readonly parentRunId?: string;
+  /** Made anew by default. */
+  readonly runId?: string;
 };
 
 type WorkerStatus = DelegatedResult['status'];
@@ -32,7 +34,7 @@ export function runWorker(tree: RunTree, job: WorkerJob): Promise<Outcome> {
 
 async function runWithin(
   tree: RunTree,
-  { worker, task, index, total, parentRunId }: WorkerJob,
+  { worker, task, index, total, parentRunId, runId }: WorkerJob,
   signal: AbortSignal,
   deadline: Deadline | undefined,
 ): Promise<Outcome> {
@@ -40,6 +42,7 @@ async function runWithin(
   const mayDelegate = tree.mayDelegate && parentRunId === undefined;
   const ctx: RunContext = createRunContext(tree, worker, {
     signal,
+    ...(runId !== undefined && { runId }),
     ...(parentRunId !== undefined && { parentRunId }),
     ...(mayDelegate && {
       delegate: async (tasks) => {
@@ -54,7 +57,7 @@ async function runWithin(
     }),
   });
   ctx.emit({ type: 'worker-start', index, total, task });
-  const outcome = await attempt(tree, task, ctx);
+  const outcome = await attempt(tree, task, withPausedQuestions(ctx, deadline));
   ctx.emit({
     type: 'worker-end',
     index,
@@ -65,6 +68,19 @@ async function runWithin(
     ...(outcome.error && { error: outcome.error }),
   });
   return outcome;
+}
+
+/** Nor is the time that a person takes to answer. */
+function withPausedQuestions(ctx: RunContext, deadline: Deadline | undefined): RunContext {
+  const approve: RunContext['approve'] = async (...question) => {
+    deadline?.pause();
+    try {
+      return await ctx.approve(...question);
+    } finally {
+      deadline?.resume();
+    }
+  };
+  return { ...ctx, approve };
 }
 
 async function attempt(tree: RunTree, task: string, ctx: RunContext): Promise<Outcome> {

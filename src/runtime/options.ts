@@ -1,7 +1,13 @@
 /** What a library user, or the REPL, may change about one run. The loop looks here; an absent field changes nothing. */
+import type { Memory } from '../context/memory.js';
 import type { Message, State, ToolCall, ToolResult } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
+import type { AttemptPolicy } from '../tools/attempts.js';
+import type { Effect } from '../tools/types.js';
+import type { EffectPolicy } from './effects.js';
 import type { Inbox } from './steer.js';
+
+export { type AttemptPolicy, DEFAULT_ATTEMPTS } from '../tools/attempts.js';
 
 export type RunOptions = {
   /** The conversation before this task, without a system message. */
@@ -18,8 +24,14 @@ export type RunOptions = {
   readonly onState?: (state: State, at: SafePoint) => void | Promise<void>;
   /** Decides order, concurrency and refusal of a round's calls, in place of `round.ts`. */
   readonly roundExecutor?: RoundExecutor;
+  /** What of the history enters each request; all of it by default. */
+  readonly memory?: Memory;
   /** Upper bound of each reply, in tokens. */
   readonly maxTokens?: number;
+  /** False: each reply is asked for in one piece. */
+  readonly stream?: false;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Sent with each request as they are, e.g. `temperature`. */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** A JSON Schema that replies have to fit, for endpoints that take one. */
@@ -27,6 +39,14 @@ export type RunOptions = {
   /** Longest gap between two pieces of a reply, in milliseconds; 0 or absent: none but the provider's own. */
   readonly idleTimeoutMs?: number;
   readonly attempts?: AttemptPolicy;
+  /** Which effects of tools come about; without it they may set entries of the shared state, and nothing else. */
+  readonly effects?: EffectOptions;
+};
+
+export type EffectOptions = {
+  readonly policy: EffectPolicy;
+  /** Told of each allowed effect that is not ours to carry out, in call order after the round; awaited. */
+  readonly onEffect?: (effect: Effect, callId: string) => void | Promise<void>;
 };
 
 export type AnswerCheck = { readonly ok: true } | { readonly ok: false; readonly feedback: string };
@@ -37,26 +57,12 @@ export type SafePoint = 'after-llm' | 'after-tools' | 'terminal';
 export type TransformRequest = (request: ModelRequest, state: State) => ModelRequest | Promise<ModelRequest>;
 
 /**
- * Runs one round. `run` carries out one call with policy, approval and events; a result that is yielded without it (a
- * denial, say) counts as that call's result. Calls without a result get one that says so. Results are recorded in call
- * order, whatever order they are yielded in.
+ * Runs one round. `run` carries out one call with policy, approval and events, once at most, and what it gives stands; a
+ * result that is yielded without it (a denial, say) counts as that call's result. Calls without a result get one that
+ * says so. Results are recorded in call order, whatever order they are yielded in.
  */
 export type RoundExecutor = (
   calls: readonly ToolCall[],
   run: (call: ToolCall) => Promise<ToolResult>,
   signal: AbortSignal,
 ) => AsyncIterable<ToolResult>;
-
-/** How often and how long a tool may try. */
-export type AttemptPolicy = {
-  /** Per attempt, from the start of the tool's `run`; tools with a limit of their own are left alone. 15,000 by default. */
-  readonly timeoutMs: number;
-  /** Tries after the first, of failures that say they are retryable; a timeout is so only for class read. 1 by default. */
-  readonly retries: number;
-  /** Wait before another try. 200 by default. */
-  readonly backoffMs: number;
-  /** Time between two `tool-heartbeat` events while tools run; 0: none. 0 by default. */
-  readonly heartbeatMs: number;
-};
-
-export const DEFAULT_ATTEMPTS: AttemptPolicy = { timeoutMs: 15_000, retries: 1, backoffMs: 200, heartbeatMs: 0 };

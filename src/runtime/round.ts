@@ -2,19 +2,76 @@
  * Runs the calls of one reply: reads side by side, writes to different paths too, the rest one after another, in
  * call order. Events come as calls finish; results come back in call order. Once begun, each call ends with a result.
  */
+import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
+import { DEFAULT_ATTEMPTS } from '../tools/attempts.js';
 import { describeSubjects, type Executed, executeCall, type PreparedCall, prepareCall } from '../tools/execute.js';
+import type { Effect, ToolOutput } from '../tools/types.js';
+import {
+  applyEffects,
+  DEFAULT_EFFECTS,
+  describeRefused,
+  type EffectPolicy,
+  SET_STATE,
+  sortEffects,
+} from './effects.js';
+import { runExecutor } from './round-executor.js';
 import type { RunContext } from './types.js';
 
 /** More side by side gains little on local files and makes the timeline hard to follow. */
 const SIDE_BY_SIDE = 4;
 
+/** What the calls of one round share. */
+type Round = {
+  readonly ctx: RunContext;
+  /** Ids of the calls between their start and their end. */
+  readonly underWay: Set<string>;
+  /** What the calls that ran asked for, by call id. */
+  readonly effects: Map<string, readonly Effect[]>;
+};
+
+/**
+ * One result for each call, in call order, by our own waves or by the library user's executor. An abort keeps calls
+ * from beginning and waits for those that have begun.
+ */
 export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Promise<readonly ToolResult[]> {
   const prepared = calls.map((call) => prepareCall(call, ctx));
-  const results: ToolResult[] = [];
-  for (const wave of await waves(prepared, ctx)) {
-    results.push(...(await inParallel(wave, SIDE_BY_SIDE, (call) => runCall(call, ctx))));
+  const round: Round = { ctx, underWay: new Set(), effects: new Map() };
+  const { roundExecutor: executor } = ctx.options;
+  const stopHeartbeat = startHeartbeat(round);
+  try {
+    const runOne = (call: PreparedCall) => runCall(call, round);
+    const results = await (executor === undefined
+      ? runInWaves(prepared, runOne, ctx)
+      : runExecutor({ executor, prepared, runCall: runOne, signal: ctx.signal }));
+    await settleEffects(calls, round);
+    return results;
+  } finally {
+    stopHeartbeat();
   }
+}
+
+// The longest that setInterval takes; it would fire at once, over and over, above that.
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** Says at a steady beat which calls are under way, until the function that it gives back is called. */
+function startHeartbeat({ ctx, underWay }: Round): () => void {
+  const { heartbeatMs } = ctx.options.attempts ?? DEFAULT_ATTEMPTS;
+  if (heartbeatMs <= 0) return () => undefined;
+  const beat = () => {
+    if (underWay.size > 0) ctx.emit({ type: 'tool-heartbeat', callIds: [...underWay] });
+  };
+  const timer = setInterval(beat, Math.min(heartbeatMs, LONGEST_TIMER_MS));
+  return () => clearInterval(timer);
+}
+
+async function runInWaves(
+  prepared: readonly PreparedCall[],
+  runOne: (call: PreparedCall) => Promise<ToolResult>,
+  ctx: RunContext,
+): Promise<readonly ToolResult[]> {
+  const results: ToolResult[] = [];
+  for (const wave of await waves(prepared, ctx)) results.push(...(await inParallel(wave, SIDE_BY_SIDE, runOne)));
   return results;
 }
 
@@ -53,8 +110,10 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
   );
 }
 
-async function runCall(prepared: PreparedCall, ctx: RunContext): Promise<ToolResult> {
+async function runCall(prepared: PreparedCall, { ctx, underWay, effects }: Round): Promise<ToolResult> {
   const { call } = prepared;
+  const { attempts } = ctx.options;
+  underWay.add(call.id);
   const executed = await executeCall(prepared, {
     context: {
       ...ctx.toolContext,
@@ -65,10 +124,45 @@ async function runCall(prepared: PreparedCall, ctx: RunContext): Promise<ToolRes
     decide: ctx.decide,
     approve: (question) => ctx.approve(question, call.id, ctx.signal),
     emit: ctx.emit,
+    ...(attempts && { attempts }),
+    review: (output) => withRefusedEffects(output, call, ctx),
   });
+  underWay.delete(call.id);
+  if (executed.effects !== undefined) effects.set(call.id, executed.effects);
   enter(executed, prepared, ctx);
   const { ok, output, code, denied } = executed;
   return { callId: call.id, ok, output, ...(code !== undefined && { code }), ...(denied && { denied: true }) };
+}
+
+/** Without a shared state there is nothing that could be set. */
+function effectPolicy({ options, toolContext }: RunContext): EffectPolicy {
+  const policy = options.effects?.policy ?? DEFAULT_EFFECTS;
+  return toolContext.state === undefined ? { ...policy, deny: [...policy.deny, SET_STATE] } : policy;
+}
+
+/** Tells the model, and people, which effects of a call will not come about. */
+function withRefusedEffects(output: ToolOutput, { name }: ToolCall, ctx: RunContext): ToolOutput {
+  const { refused } = sortEffects(output.effects ?? [], effectPolicy(ctx));
+  if (refused.length === 0) return output;
+  const line = describeRefused(refused);
+  ctx.emit({ type: 'notice', level: 'warning', code: 'effect-refused', text: `${name}: ${line}` });
+  return { ...output, output: output.output === '' ? line : `${output.output}\n${line}` };
+}
+
+/** Lets the effects of a round come about, in call order, so that the tools of the next one see them. */
+async function settleEffects(calls: readonly ToolCall[], { ctx, effects }: Round): Promise<void> {
+  const policy = effectPolicy(ctx);
+  for (const { id, name } of calls) {
+    const { handedOn } = applyEffects(effects.get(id) ?? [], policy, ctx.toolContext.state ?? new Map());
+    for (const effect of handedOn) {
+      try {
+        await ctx.options.effects?.onEffect?.(effect, id);
+      } catch (thrown) {
+        const text = `The effect ${effect.type} of ${name} failed: ${messageOf(thrown)}`;
+        ctx.emit({ type: 'notice', level: 'warning', code: 'effect-failed', text });
+      }
+    }
+  }
 }
 
 /** Writes a call into the ledger of the whole tree. */
@@ -80,8 +174,10 @@ function enter(executed: Executed, { call, tool, subjects }: PreparedCall, ctx: 
     ctx.ledger.deny({ callId: call.id, tool: call.name, permission, subject, ...executed.denied });
     return;
   }
+  // A look around does not make up for an action that was refused.
+  const kind = executed.onlyReads === true ? 'read' : permission;
   if (executed.ran)
-    ctx.ledger.record({ permission, ok: executed.ok, touched: executed.touched, command: executed.command });
+    ctx.ledger.record({ permission: kind, ok: executed.ok, touched: executed.touched, command: executed.command });
 }
 
 /** Maps with at most `width` at work, results in order. `work` must not throw. */

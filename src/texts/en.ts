@@ -9,12 +9,14 @@ export const en = {
   denied: 'denied',
   noTurns: 'summary',
   retry: (attempt: number, maxAttempts: number, wait: string, reason: string) =>
-    `${reason} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
-  incomplete: 'This reply was dropped before its end.',
+    `${reason.replace(/[.:]?\s*$/, '.')} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
+  incomplete: '(this reply was dropped before its end)',
   warning: 'warning',
   error: 'error',
   filesChanged: 'files changed',
-  checks: 'commands since the last edit',
+  checks: (edited: boolean) => (edited ? 'commands since the last edit' : 'commands'),
+  more: (count: number) => `… and ${count} more`,
+  waitingForModel: 'waiting for the model',
   noChecks: 'none: nothing was run after the last edit',
   stoppedByLimit: 'stopped',
   reason: {

@@ -11,40 +11,67 @@ export type ChangedSpan = {
   readonly end: number;
 };
 
+/** What became of a text: `spans` are sorted and don't overlap; outside of them both texts are equal. */
+export type TextChange = {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+  readonly spans: readonly ChangedSpan[];
+};
+
+type DiffDisplay = Extract<Display, { kind: 'diff' }>;
+
 const CONTEXT_LINES = 3;
 const MAX_SHOWN_LINES = 200; // Several screens; `omitted` tells of the rest.
 const MAX_LINE_CHARACTERS = 400; // Enough for code; a minified line would fill the screen.
 const MAX_COMPARED_LINES = 4000; // Above it a changed block is shown as removed and added as a whole.
 const MAX_COMPARE_MS = 100;
 
-/** `spans` are sorted and don't overlap; outside of them both texts are equal. */
-export function diffDisplay(
-  path: string,
-  before: string,
-  after: string,
-  spans: readonly ChangedSpan[],
-): Extract<Display, { kind: 'diff' }> {
+/** The start of the diff, for looking at what was done. `added` and `removed` count all of it. */
+export function diffDisplay(change: TextChange): DiffDisplay {
+  const whole = diffOf(change, MAX_SHOWN_LINES);
+  const omitted = whole.omitted + Math.max(whole.lines.length - MAX_SHOWN_LINES, 0);
+  const lines = whole.lines.slice(0, MAX_SHOWN_LINES).map(({ text, ...line }) => ({
+    ...line,
+    text: text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS)}…` : text,
+  }));
+  return { ...whole.counted, lines, ...(omitted > 0 && { omitted }) };
+}
+
+/** The diff with all its lines at full length: what a person agrees to must be what comes. */
+export function wholeDiff(change: TextChange): DiffDisplay {
+  const { counted, lines } = diffOf(change, Number.POSITIVE_INFINITY);
+  return { ...counted, lines };
+}
+
+/** Hunks until there are `enough` lines; what changed behind them is only counted. */
+function diffOf({ path, before, after, spans }: TextChange, enough: number) {
   const [oldText, newText] = [linesOf(before), linesOf(after)];
   const regions = mergeTouching(spans.map((span) => regionOf(span, oldText, newText)));
-  let lines: readonly DiffLine[] = [];
+  const lines: DiffLine[] = [];
   let shownTo = 0; // First line of `after` that no hunk shows yet.
-  let omitted = 0;
+  let [added, removed, omitted] = [0, 0, 0];
   for (const [index, region] of regions.entries()) {
-    if (lines.length >= MAX_SHOWN_LINES) {
-      omitted += region.oldTo - region.oldFrom + region.to - region.from;
+    const changed = compare(oldText, newText, region);
+    const [more, fewer] = [countOf('+', changed), countOf('-', changed)];
+    added += more;
+    removed += fewer;
+    if (lines.length >= enough) {
+      omitted += more + fewer;
       continue;
     }
     const from = Math.max(region.from - CONTEXT_LINES, shownTo);
     const next = regions[index + 1]?.from ?? Number.POSITIVE_INFINITY;
     shownTo = Math.min(region.to + CONTEXT_LINES, next, newText.count);
-    lines = lines.concat(
-      contextLines(newText, from, region.from),
-      compare(oldText, newText, region),
-      contextLines(newText, region.to, shownTo),
-    );
+    for (const line of contextLines(newText, from, region.from)) lines.push(line);
+    for (const line of changed) lines.push(line);
+    for (const line of contextLines(newText, region.to, shownTo)) lines.push(line);
   }
-  omitted += Math.max(lines.length - MAX_SHOWN_LINES, 0);
-  return { kind: 'diff', path, lines: lines.slice(0, MAX_SHOWN_LINES), ...(omitted > 0 && { omitted }) };
+  return { counted: { kind: 'diff', path, added, removed } as const, lines, omitted };
+}
+
+function countOf(sign: DiffLine['sign'], lines: readonly DiffLine[]): number {
+  return lines.reduce((count, line) => count + (line.sign === sign ? 1 : 0), 0);
 }
 
 /** The span between the common start and the common end of two texts. */
@@ -109,8 +136,11 @@ function mergeTouching(regions: readonly Region[]): readonly Region[] {
 function compare(before: Lines, after: Lines, region: Region): readonly DiffLine[] {
   const oldLines = sliceLines(before, region.oldFrom, region.oldTo);
   const newLines = sliceLines(after, region.from, region.to);
-  const isSmall = oldLines.length + newLines.length <= MAX_COMPARED_LINES;
-  const changes = isSmall ? diffArrays(oldLines, newLines, { timeout: MAX_COMPARE_MS }) : undefined;
+  const total = oldLines.length + newLines.length;
+  // One line for another is most of what replace_all does, and there may be thousands of places.
+  const isPlain = total <= 2 && oldLines[0] !== newLines[0];
+  const changes =
+    !isPlain && total <= MAX_COMPARED_LINES ? diffArrays(oldLines, newLines, { timeout: MAX_COMPARE_MS }) : undefined;
   let [oldAt, newAt] = [region.oldFrom, region.from];
   if (changes === undefined) {
     return [
@@ -128,6 +158,5 @@ function compare(before: Lines, after: Lines, region: Region): readonly DiffLine
 }
 
 function diffLine(sign: DiffLine['sign'], index: number, text: string): DiffLine {
-  const shown = text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS)}…` : text;
-  return { sign, line: index + 1, text: shown };
+  return { sign, line: index + 1, text };
 }

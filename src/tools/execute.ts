@@ -2,23 +2,27 @@
  * Runs one tool call: reads its arguments, asks the policy, asks the person, runs it. Every way it can go ends in a
  * result for the model; nothing is thrown. Order and concurrency of calls are `runtime/round.ts`'s.
  */
-import { messageOf } from '../errors.js';
+import { DeadlineError, messageOf } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
 import { normalizeArguments } from './arguments.js';
+import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
 import type { AdvertisedTool } from './spec.js';
 import { truncateOutput } from './truncate.js';
-import { type Tool, type ToolContext, ToolFailure, type ToolOutput } from './types.js';
+import type { Tool, ToolContext, ToolOutput } from './types.js';
 
-/** A call whose arguments fit its tool, or the result that says why they do not. */
+/** A call whose arguments fit its tool, or the result that it gets without being run. */
 export type PreparedCall = {
   readonly call: ToolCall;
   readonly tool: Tool | undefined;
   readonly input: unknown;
   readonly subjects: readonly Subject[];
-  readonly problem: ToolOutput | undefined;
+  readonly problem: Unrun | undefined;
 };
+
+/** What a call that is not run comes to; `denied` says who refused it, if anyone did. */
+export type Unrun = ToolOutput & Pick<Executed, 'denied'>;
 
 /**
  * What came of a call. `ran` is false when it was refused, cancelled before its start or had bad arguments; its
@@ -28,7 +32,11 @@ export type Executed = ToolOutput & {
   readonly callId: string;
   readonly durationMs: number;
   readonly ran: boolean;
+  /** How often the tool was tried; 0 when it did not run. */
+  readonly attempts: number;
   readonly denied?: { readonly rule: string; readonly reason: string };
+  /** A command that, by the read-only table, does no more than a read. */
+  readonly onlyReads?: boolean;
 };
 
 export type ExecuteOptions = {
@@ -36,6 +44,10 @@ export type ExecuteOptions = {
   readonly decide: (request: Request) => Decision;
   readonly approve: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
   readonly emit: (body: EventBody) => void;
+  /** `DEFAULT_ATTEMPTS` if absent. */
+  readonly attempts?: AttemptPolicy;
+  /** May change what the tool gave back, before anyone is told of it. */
+  readonly review?: (output: ToolOutput) => ToolOutput;
 };
 
 /** No tool's result may fill the window by itself; each tool cuts more wisely, and earlier, on its own. */
@@ -76,7 +88,11 @@ export function prepareCall(call: ToolCall, { tools, toolSpecs }: OfferedTools):
       `The arguments of ${call.name} do not fit: ${issues}. Send the call again, corrected.`,
     );
   }
-  return { call, tool, input: parsed.data, subjects: tool.subjects(parsed.data), problem: undefined };
+  try {
+    return { call, tool, input: parsed.data, subjects: tool.subjects(parsed.data), problem: undefined };
+  } catch (thrown) {
+    return refuse('tool-error', `${call.name} failed: ${messageOf(thrown)}`);
+  }
 }
 
 /** Carries a prepared call through policy, approval and run, between its `tool-start` and its `tool-end`. */
@@ -92,10 +108,15 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
     ...(subject !== '' && { subject }),
   });
 
-  const done = await judgeAndRun(prepared, options);
-  const { denied, ran, durationMs, ...output } = done;
+  const { denied, ran, durationMs, attempts, ...output } = await judgeAndRun(prepared, options).catch(
+    // A question that breaks off, say. The call has started, so it ends, and the run goes on.
+    (thrown: unknown) => (context.signal.aborted ? interrupted : notRun(failureOf(thrown, call.name, context.signal))),
+  );
   const text = truncateOutput(context.mask(output.output), RESULT_LIMIT_BYTES);
-  const { ok, code, touched, command, display } = output;
+  const { ok, touched, command, display } = output;
+  // A limit that ends a tool is told as one, and not as a cancel.
+  const isLimit = output.code === 'interrupted' && context.signal.reason instanceof DeadlineError;
+  const code = isLimit ? 'timeout' : output.code;
   emit({
     type: 'tool-end',
     callId: call.id,
@@ -104,60 +125,73 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
     ...(code !== undefined && { code }),
     ...(denied && { denied: true, rule: denied.rule }),
     durationMs,
-    attempts: ran ? 1 : 0,
+    attempts,
     output: text,
     ...(touched && { touched }),
     ...(command && { command }),
     ...(display && { display }),
   });
-  return { ...output, output: text, callId: call.id, durationMs, ran, ...(denied && { denied }) };
+  return { ...output, output: text, callId: call.id, durationMs, ran, attempts, ...(denied && { denied }) };
 }
 
 function titleOf({ tool, input, subjects, problem }: PreparedCall): string {
-  return (problem === undefined ? tool?.title?.(input) : undefined) ?? describeSubjects(subjects);
+  try {
+    return (problem === undefined ? tool?.title?.(input) : undefined) ?? describeSubjects(subjects);
+  } catch {
+    // A title is only for show; without it the call is shown by its subjects.
+    return describeSubjects(subjects);
+  }
 }
 
-/** What a call is about, for people: its path, command or URL. */
+/** What a call is about, for people: its path, its command and where that starts, or its URL. */
 export function describeSubjects(subjects: readonly Subject[]): string {
   return subjects
     .map((subject) => {
       if (subject.kind === 'path') return subject.path;
-      if (subject.kind === 'command') return subject.command;
+      if (subject.kind === 'command')
+        return subject.cwd === '.' ? subject.command : `${subject.command} (in ${subject.cwd})`;
       return subject.kind === 'url' ? subject.url : '';
     })
     .filter((text) => text !== '')
     .join(', ');
 }
 
-type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied' | 'durationMs'>;
+type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied' | 'durationMs' | 'attempts' | 'onlyReads'>;
+
+const notRun = (output: Unrun): Judged => ({ ...output, ran: false, durationMs: 0, attempts: 0 });
+
+const interrupted = notRun({ ok: false, code: 'interrupted', output: 'Not run: interrupted.' });
 
 async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Promise<Judged> {
   const { tool, problem } = prepared;
   if (options.context.signal.aborted) return interrupted;
   if (problem !== undefined || tool === undefined) {
-    return { ...(problem ?? { ok: false, output: 'There is no such tool.' }), ran: false, durationMs: 0 };
+    return notRun(problem ?? { ok: false, code: 'unknown-tool', output: 'There is no such tool.' });
   }
   let subjects: readonly Subject[];
   try {
     subjects = await Promise.all(prepared.subjects.map((subject) => reallyAbout(subject, options.context)));
   } catch (thrown) {
-    return { ...failureOf(thrown, tool, options.context), ran: false, durationMs: 0 };
+    return notRun(failureOf(thrown, tool.name, options.context.signal));
   }
-  const refusal = await judge(prepared, subjects, tool, options);
+  const decision = options.decide({ tool: prepared.call.name, permission: tool.permission, subjects });
+  const refusal = await judge(decision, prepared, subjects, tool, options);
   if (refusal !== undefined) return refusal;
   if (options.context.signal.aborted) return interrupted;
-  const startedAt = options.context.now();
-  const output = await runTool(tool, prepared.input, options.context);
-  return { ...output, ran: true, durationMs: options.context.now() - startedAt };
+  const { context, attempts: policy = DEFAULT_ATTEMPTS, review = asItIs } = options;
+  const startedAt = context.now();
+  const { output, attempts } = await runAttempts(tool, prepared.input, context, policy);
+  const onlyReads = decision.kind === 'allow' && decision.onlyReads === true;
+  return {
+    ...review(output),
+    ran: true,
+    attempts,
+    durationMs: context.now() - startedAt,
+    ...(onlyReads && { onlyReads }),
+  };
 }
 
-const interrupted: Judged = {
-  ok: false,
-  code: 'interrupted',
-  output: 'Not run: interrupted.',
-  ran: false,
-  durationMs: 0,
-};
+const asItIs = (output: ToolOutput): ToolOutput => output;
 
 /** A path as the gate resolves it: the policy judges where a link leads, not what it is called. */
 async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promise<Subject> {
@@ -166,12 +200,12 @@ async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promis
 
 /** Undefined when the call may run. */
 async function judge(
+  decision: Decision,
   { call, input }: PreparedCall,
   subjects: readonly Subject[],
   tool: Tool,
   options: ExecuteOptions,
 ): Promise<Judged | undefined> {
-  const decision = options.decide({ tool: call.name, permission: tool.permission, subjects });
   if (decision.kind === 'allow') return undefined;
   if (decision.kind === 'deny') return refusal(decision.rule, decision.reason);
   let display: Display | undefined;
@@ -179,7 +213,7 @@ async function judge(
     display = await tool.preview?.(input, options.context);
   } catch (thrown) {
     // What can't succeed need not be asked for.
-    return { ...failureOf(thrown, tool, options.context), ran: false, durationMs: 0 };
+    return notRun(failureOf(thrown, tool.name, options.context.signal));
   }
   const question: ApprovalQuestion = {
     tool: call.name,
@@ -196,26 +230,5 @@ async function judge(
 }
 
 function refusal(rule: string, reason: string): Judged {
-  return {
-    ok: false,
-    code: 'denied',
-    output: `Denied (${rule}): ${reason}`,
-    ran: false,
-    durationMs: 0,
-    denied: { rule, reason },
-  };
-}
-
-async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutput> {
-  try {
-    return await tool.run(input, context);
-  } catch (thrown) {
-    return failureOf(thrown, tool, context);
-  }
-}
-
-function failureOf(thrown: unknown, tool: Tool, context: ToolContext): ToolOutput {
-  if (thrown instanceof ToolFailure) return { ok: false, code: thrown.code, output: thrown.message };
-  if (context.signal.aborted) return { ok: false, code: 'interrupted', output: 'Stopped: interrupted.' };
-  return { ok: false, code: 'tool-error', output: `${tool.name} failed: ${messageOf(thrown)}` };
+  return notRun({ ok: false, code: 'denied', output: `Denied (${rule}): ${reason}`, denied: { rule, reason } });
 }

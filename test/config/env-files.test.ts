@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Bench, makeBench } from './bench.js';
@@ -70,6 +71,29 @@ describe('an env file', () => {
     await make(bench.userEnvFile);
     expect((await bench.failure()).message).toMatch(message);
   });
+
+  it.skipIf(isWindows)(
+    'that may not be read is a notice in the config folder, and an error where it was named',
+    async () => {
+      // Not even root may read this one.
+      const closed = '/proc/sys/vm/compact_memory';
+      await mkdir(path.dirname(bench.userEnvFile), { recursive: true });
+      if (existsSync(closed)) await symlink(closed, bench.userEnvFile);
+      else await writeFile(bench.userEnvFile, 'CHATCLI_MAX_REQUESTS=1\n', { mode: 0 });
+
+      const { config, notices } = await bench.load({ OPENAI_API_KEY: 'sk-12345678' });
+      expect(config.provider).toMatchObject({ name: 'openai' });
+      expect(config.run).toEqual({});
+      expect(notices).toEqual([
+        {
+          code: 'env-file-unreadable',
+          text: expect.stringMatching(/^Cannot read the env file .*\.env: EACCES.*\. Going on without it\.$/),
+        },
+      ]);
+      const named = await bench.failure({}, { envFile: bench.userEnvFile });
+      expect(named.message).toMatch(/^Cannot read the env file .*, named by --env-file: EACCES/);
+    },
+  );
 
   it.skipIf(isWindows)('may be a pipe where it was named', async () => {
     const pipe = path.join(bench.cwd, 'pipe');

@@ -46,7 +46,7 @@ describe('a command line that cannot be meant', () => {
   it.each<[string, readonly string[], string]>([
     ['an unknown flag', ['agent', 'x', '--nope'], '--nope'],
     ['an unknown flag before the command', ['--nope', 'agent', 'x'], '--nope'],
-    ['a flag that is not built yet', ['agent', 'x', '--json-schema', '{}'], '--json-schema'],
+    ['a flag that is not built yet', ['agent', 'x', '--fork-session'], '--fork-session'],
     ['an unknown command', ['frobnicate'], 'frobnicate'],
     ['an unknown worker', ['agent', 'x', '--worker', 'nobody'], 'nobody'],
     ['an unknown worker by its other flag', ['coder', 'x', '--agent', 'nobody'], 'nobody'],

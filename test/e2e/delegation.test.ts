@@ -101,7 +101,7 @@ describe('a lead', () => {
     const run = await play(turns(), flags, { files });
 
     expect(run.stderr).toMatch(
-      /^● agent [\s\S]*\n▸ coder Write two\.[\s\S]*\n {2}✓ edit_file [\s\S]*\n◂ coder done · 2 turns[\s\S]*\n✓ delegate [\s\S]*\n● done 2 turns/,
+      /^● agent [\s\S]*\n▸ coder Write two\.[\s\S]*\n {2}✓ edit_file [\s\S]*\n◂ coder done · 2 turns[\s\S]*\n✓ delegate [\s\S]*\n● done · 2 turns/,
     );
     expect(run.stdout).toBe('All done.\n');
   });

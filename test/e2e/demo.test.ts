@@ -14,7 +14,7 @@ it('the demo mends a real project, shows how, and says that the model is a scrip
 
   expect(stdout).toMatch(/model's side is a script/);
   expect(stderr).toMatch(
-    /✗ shell +npm test[\s\S]*✓ edit_file[\s\S]*- .*i = 1[\s\S]*\+ .*i = 0[\s\S]*✓ shell +npm test[\s\S]*● done 5 turns/,
+    /✗ shell +npm test[\s\S]*✓ edit_file[\s\S]*- .*i = 1[\s\S]*\+ .*i = 0[\s\S]*✓ shell +npm test[\s\S]*● done · 5 turns/,
   );
   expect(stdout).toMatch(/Fixed\. .*\n$/);
 });

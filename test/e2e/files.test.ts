@@ -91,8 +91,11 @@ describe('a command', () => {
     expect(processesOf(run.place)).toEqual([]);
   });
 
-  it('that leaves its group and holds its output is stopped as well, however short the command itself is', async () => {
-    const command = (seconds: number) => calls('shell', { command: `setsid sleep ${seconds} & echo started` });
+  it.each([
+    ['holds its output', ''],
+    ['has its output elsewhere', ' </dev/null >/dev/null 2>&1'],
+  ])('that leaves its group and %s is stopped as well, however short the command itself is', async (_, output) => {
+    const command = (seconds: number) => calls('shell', { command: `setsid sleep ${seconds}${output} & echo started` });
     const run = await full([command(301), command(302), command(303)]);
 
     expect(resultsIn(run.requests.at(-1)).map((result) => result.split('\n')[1])).toEqual(

@@ -60,7 +60,7 @@ describe('CHATCLI_AGENT_WORKER_MAX_TURNS', () => {
 
     expect(toolCounts(run.requests)).toEqual([true, true, true, true, false, true]);
     expect(lastResult(run)).toContain(SUMMARY);
-    expect(lastResult(run)).toContain('turn-limit');
+    expect(lastResult(run)).toContain('The limit of');
     expect(
       events.flatMap((event) => (event.type === 'run-end' ? `${event.worker} ${event.reason} ${event.turns}` : [])),
     ).toEqual(['coder turn-limit 3', 'agent answered 2']);

@@ -55,7 +55,7 @@ describe('a task that is read, edited, checked and answered', () => {
       '    1 + module.exports = (a, b) => a + b;',
       '✓ shell        node check.js  exit 0 · TIME',
       '    sum 3',
-      '● done 4 turns · 630 tokens · TIME',
+      '● done · 4 turns · 630 tokens · TIME',
       '  files changed: sum.js',
       '  commands since the last edit: node check.js (exit 0)',
       '',

@@ -76,6 +76,11 @@ describe('how a run ends', () => {
       [...rounds(1, () => 'x', 'Looking.'), { kind: 'stop', reason: 'timeout' }],
       { reason: 'timeout', answer: 'Looking.' },
     ],
+    [
+      'timed out with what had arrived of the reply that was dropped',
+      [{ kind: 'stop', reason: 'timeout', text: 'Half a' }],
+      { reason: 'timeout', answer: 'Half a' },
+    ],
     ['interrupted', [{ kind: 'stop', reason: 'interrupted' }], { reason: 'interrupted', answer: '' }],
     [
       'failed with the error that the driver saw',
@@ -157,6 +162,14 @@ describe('going in circles', () => {
     ['no second note at the fourth', 4, false],
   ])('same result: %s', (_, count, noted) => {
     expect(lastResult(play(rounds(count, () => 'same'))).includes('third time')).toBe(noted);
+  });
+
+  it('is not fooled by fresh words in front of the same call', () => {
+    const seen = Array.from({ length: 5 }, (_, n) => [
+      reply({ text: `Step ${n}`, toolCalls: [call(`c${n}`)], finishReason: 'tool_calls' }),
+      results(ok(`c${n}`, 'same')),
+    ]).flat();
+    expect(play(seen).action).toMatchObject({ kind: 'finish', end: { reason: 'stuck' } });
   });
 
   it('never stops work whose results are new', () => {

@@ -129,6 +129,69 @@ describe('paths of read-only commands', () => {
   });
 });
 
+describe('a command in a folder of its own', () => {
+  const alone = (allow: string[] = []) => context({ canAsk: false, allow });
+  const reasonOf = (request: Request, allow?: string[]) => {
+    const decision = decide(request, alone(allow));
+    return decision.kind === 'deny' ? decision.reason : decision.kind;
+  };
+
+  it('is not what a rule for that command allows', () => {
+    expect(decide(shell('npm test', 'sub'), alone(['shell(npm test)'])).kind).toBe('deny');
+    expect(decide(shell('npm test', 'sub/..'), alone(['shell(npm test)'])).kind).toBe('allow');
+    expect(decide(shell('rm -rf x', 'sub'), alone(['shell(rm -rf x)'])).kind).toBe('deny');
+    expect(decide(shell('npm test', 'sub'), alone(['shell'])).kind).toBe('allow');
+  });
+
+  it('is asked about without a rule for the session', () => {
+    expect(decide(shell('npm test', 'sub'), context())).toEqual({ kind: 'ask', reason: expect.any(String) });
+  });
+
+  it.each([
+    ['npm test', 'sub', 'cd sub && npm test'],
+    ['npm test', './a b', "cd './a b' && npm test"],
+    ['npm test', "it's", "cd 'it'\\''s' && npm test"],
+    ['npm test', '-x', 'cd ./-x && npm test'],
+    ['rm -rf x', 'sub', 'cd sub && rm -rf x'],
+  ])('%s in %s is allowed by the rule that the hint names, called as it says', (command, cwd, instead) => {
+    const reason = reasonOf(shell(command, cwd));
+    expect(reason).toContain(`leave cwd out and give the command \`${instead}\``);
+    const quoted = /--allowed-tools '((?:[^']|'\\'')*)'/.exec(reason)?.[1] ?? '';
+    const rule = quoted.replaceAll("'\\''", "'");
+    expect(rule).toBe(`shell(${instead})`);
+    expect(decide(shell(instead), alone([rule]))).toEqual({ kind: 'allow', rule });
+  });
+
+  it('that a rule allows in the root, or with cd, is told so', () => {
+    expect(reasonOf(shell('npm test', 'sub'), ['shell(npm test)'])).toContain(
+      'The rule "shell(npm test)" counts in the workspace root only: leave cwd out if that will do.',
+    );
+    expect(reasonOf(shell('npm test', 'sub'), ['shell(cd sub && npm test)'])).toContain(
+      'Leave cwd out and give the command `cd sub && npm test`, which the rule "shell(cd sub && npm test)" allows.',
+    );
+  });
+
+  it('that needs a rule of its own is not told of one for all commands', () => {
+    expect(reasonOf(shell('rm -rf x', 'sub'), ['shell'])).not.toContain('The rule');
+  });
+
+  it('for which no rule can be written gets none', () => {
+    expect(reasonOf(shell('ls *', 'sub'))).toMatch(/To allow it: --allowed-tools shell \(every command\)\.$/);
+    expect(reasonOf(shell('rm -rf *', 'sub'))).toMatch(/Only a person at a terminal can allow it\.$/);
+  });
+
+  it('outside the workspace, where the gate lets none start, gets no hint', () => {
+    for (const command of ['npm test', 'rm -rf x']) {
+      const reason = reasonOf(shell(command, '../elsewhere'), ['shell(npm test)']);
+      expect(reason).toContain('../elsewhere is outside the workspace, where no command may start.');
+      expect(reason).not.toContain('--allowed-tools');
+    }
+    expect(decide(shell('npm test', '../elsewhere'), context({ mode: 'read-only' }))).toMatchObject({
+      reason: expect.not.stringContaining('--allowed-tools'),
+    });
+  });
+});
+
 describe('links', () => {
   let root: string;
   beforeAll(() => {
@@ -207,6 +270,34 @@ describe('what a decision says', () => {
       const rule = decision.kind === 'ask' ? decision.rule : undefined;
       expect(decide(shell(command), context({ canAsk: false, allow: [rule ?? ''] }))).toEqual({ kind: 'allow', rule });
     }
+  });
+
+  it.each([
+    ['an escape', 'printf \u001b[31mred'],
+    ['a direction mark', 'echo \u202etxt'],
+    ['a zero-width space', 'echo a\u200bb'],
+    ['a soft hyphen', 'rm -rf a\u00adb'],
+  ])('hints at no rule for a command with %s, which could not be typed', (_name, command) => {
+    for (const cwd of ['.', 'sub']) {
+      const decision = decide(shell(command, cwd), context({ canAsk: false }));
+      expect(decision).toMatchObject({ kind: 'deny', rule: 'always ask' });
+      expect(JSON.stringify(decision)).not.toContain('--allowed-tools');
+    }
+  });
+
+  it('hints at no rule that would not free the command', () => {
+    const decision = decide(shell('rm -rf *'), context({ canAsk: false }));
+    expect(decision).toMatchObject({ reason: expect.stringMatching(/Only a person at a terminal can allow it\.$/) });
+  });
+
+  it.each<[string, Parameters<typeof context>[0]]>([
+    ['by the table', { canAsk: true }],
+    ['by a rule', { allow: ['shell'] }],
+    ['by the mode', { mode: 'full-auto' as const }],
+  ])('tells of a command that only reads, allowed %s', (_name, options) => {
+    expect(decide(shell('ls -la', 'src'), context(options))).toMatchObject({ kind: 'allow', onlyReads: true });
+    expect(decide(shell('npm test'), context(options))).not.toHaveProperty('onlyReads');
+    expect(decide(file('read_file', 'read', 'a'), context(options))).not.toHaveProperty('onlyReads');
   });
 
   it('does not repeat a long command', () => {

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.js';
 import { parseRule, parseRuleList, ruleAllows, ruleDenies } from '../../src/permissions/rules.js';
 import type { Request } from '../../src/permissions/types.js';
+import { createTools } from '../../src/tools/index.js';
 
-const shell = (command: string): Request => ({
+const ROOT = '/work/project';
+const shell = (command: string, cwd = '.'): Request => ({
   tool: 'shell',
   permission: 'execute',
-  subjects: [{ kind: 'command', command, cwd: '.' }],
+  subjects: [{ kind: 'command', command, cwd }],
 });
 
 describe('parseRule', () => {
@@ -47,6 +49,31 @@ describe('parseRule', () => {
   });
 });
 
+describe('the tools that an error offers', () => {
+  const offered = () => {
+    try {
+      parseRule('nothing');
+    } catch (thrown) {
+      return (thrown as Error).message.replace(/^.*the tools are: |\.$/g, '').split(', ');
+    }
+    return [];
+  };
+
+  it('are all that there are, and no other', () => {
+    const all = [...createTools().keys()];
+    for (const tool of all) expect(offered()).toContain(tool);
+    for (const name of offered()) expect(parseRule(name).tools.some((tool) => all.includes(tool))).toBe(true);
+  });
+
+  it.each(['apply_patch', 'fetch', 'fetch_url', 'WebFetch', 'shell_output', 'shell_stop', 'update_plan', 'ask_user'])(
+    'leave out %s, which a rule may name already',
+    (name) => {
+      expect(parseRule(name).text).toBe(name);
+      if (!parseRule(name).tools.some((tool) => createTools().has(tool))) expect(offered()).not.toContain(name);
+    },
+  );
+});
+
 describe('parseRuleList', () => {
   it.each([
     ['several values', ['read', 'shell(npm test)'], ['read', 'shell(npm test)']],
@@ -74,7 +101,23 @@ describe('matching', () => {
     ['a chain', 'npm test && rm x', false],
     ['a second line', 'npm test\nrm x', false],
   ])('an allow rule with %s: %j → %s', (_name, command, expected) => {
-    expect(ruleAllows(parseRule('shell(npm test)'), shell(command))).toBe(expected);
+    expect(ruleAllows(parseRule('shell(npm test)'), shell(command), ROOT)).toBe(expected);
+  });
+
+  it.each([
+    ['.', true],
+    ['./', true],
+    ['sub/..', true],
+    ['/work/project', true],
+    ['/work/project/', true],
+    ['sub', false],
+    ['..', false],
+    ['/work/project/sub', false],
+    ['/work/other', false],
+  ])('an allow rule with a command counts in the workspace root only: %j → %s', (cwd, expected) => {
+    expect(ruleAllows(parseRule('shell(npm test)'), shell('npm test', cwd), ROOT)).toBe(expected);
+    expect(ruleAllows(parseRule('shell'), shell('npm test', cwd), ROOT)).toBe(true);
+    expect(ruleDenies(parseRule('shell(npm test)'), shell('npm test', cwd))).toBe(true);
   });
 
   it.each([
@@ -87,7 +130,7 @@ describe('matching', () => {
   });
 
   it('covers a whole tool without a command', () => {
-    expect(ruleAllows(parseRule('shell'), shell('anything; at all'))).toBe(true);
-    expect(ruleAllows(parseRule('edit'), shell('x'))).toBe(false);
+    expect(ruleAllows(parseRule('shell'), shell('anything; at all'), ROOT)).toBe(true);
+    expect(ruleAllows(parseRule('edit'), shell('x'), ROOT)).toBe(false);
   });
 });

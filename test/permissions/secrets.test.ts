@@ -39,8 +39,10 @@ describe('childEnvironment', () => {
       GIT_PAGER: 'cat',
       GIT_TERMINAL_PROMPT: '0',
       NO_COLOR: '1',
+      NO_UPDATE_NOTIFIER: '1',
       PAGER: 'cat',
       TERM: 'dumb',
+      npm_config_update_notifier: 'false',
     });
   });
 

@@ -8,6 +8,7 @@ import { calls, fails, type ModelServerOptions, says, startModelServer, type Tur
 
 const KEY = 'sk-test-0123456789';
 const TOOL = { name: 'read_file', description: 'Reads a file.', parameters: { type: 'object', properties: {} } };
+const SCHEMA = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 const closers: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -31,12 +32,13 @@ async function bench(turns: Turns, options: Partial<OpenaiChatOptions> = {}, ser
   };
 }
 
-/** The deltas of one request, text and reasoning joined. */
+/** The deltas of one request, text and reasoning joined, without signs of life: how bytes are cut into reads is chance. */
 async function read(provider: Provider, request: Partial<ModelRequest> = {}, signal = new AbortController().signal) {
   const deltas: ModelDelta[] = [];
   const whole: ModelRequest = { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [], ...request };
   for await (const delta of provider.stream(whole, signal)) {
     const last = deltas.at(-1);
+    if (delta.type === 'activity') continue;
     if ('text' in delta && last?.type === delta.type)
       deltas[deltas.length - 1] = { ...delta, text: last.text + delta.text };
     else deltas.push(delta);
@@ -92,6 +94,45 @@ describe('a request', () => {
     await ask();
     expect(server.requests[0]?.body).not.toHaveProperty('tools');
     expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('carries the schema of its answer, not strict', async () => {
+    const { server, ask } = await bench([says('hi')]);
+    await ask({ responseSchema: SCHEMA });
+    expect(server.requests[0]?.body.response_format).toEqual({
+      type: 'json_schema',
+      json_schema: { name: 'answer', schema: SCHEMA, strict: false },
+    });
+  });
+
+  it('carries further options as they are, where they do not go against ours', async () => {
+    const { server, ask } = await bench([says('hi')]);
+    const options = {
+      temperature: 0.2,
+      seed: 7,
+      model: 'other',
+      stream: false,
+      tools: [1],
+      tool_choice: 'auto',
+      x: null,
+    };
+    await ask({ options });
+    expect(server.requests[0]?.body).toEqual({
+      temperature: 0.2,
+      seed: 7,
+      x: null,
+      model: 'm',
+      messages: [{ role: 'user', content: 'hi' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it('carries a choice among tools where it offers some', async () => {
+    const { server, ask } = await bench([says('hi')]);
+    await ask({ tools: [TOOL], options: { tool_choice: 'required', parallel_tool_calls: false } });
+    expect(server.requests[0]?.body).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false });
+    expect(server.requests[0]?.body.tools).toEqual([{ type: 'function', function: TOOL }]);
   });
 
   it('is not sent before somebody reads', async () => {
@@ -193,6 +234,24 @@ describe('a parameter that the endpoint does not take', () => {
     expect(server.requests.map((request) => request.body.max_completion_tokens)).toEqual([undefined, 9]);
   });
 
+  it.each([
+    [400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."],
+    [400, 'json mode cannot be combined with tool/function calling'],
+    [422, 'body.response_format: Extra inputs are not permitted'],
+  ])('response_format (%i, %s) is left out from then on', async (status, message) => {
+    const { server, ask } = await bench(({ body }) => (body.response_format ? fails(status, message) : says('hi')));
+    expect(await ask({ responseSchema: SCHEMA })).toEqual(TEXT_HI);
+    expect(await ask({ responseSchema: SCHEMA })).toEqual(TEXT_HI);
+    expect(server.requests.map((request) => 'response_format' in request.body)).toEqual([true, false, false]);
+  });
+
+  it('response_format is not blamed where none was sent', async () => {
+    const { server, ask } = await bench([fails(400, 'response_format is odd'), says('hi')]);
+    expect(await failureOf(ask())).toMatchObject({ failure: 'bad-request' });
+    await ask({ responseSchema: SCHEMA });
+    expect(server.requests.map((request) => 'response_format' in request.body)).toEqual([false, true]);
+  });
+
   it('that stays refused is a bad request, after one more try', async () => {
     const { server, ask } = await bench(() => fails(400, 'stream_options, or something'));
     expect(await failureOf(ask())).toMatchObject({ failure: 'bad-request' });
@@ -237,6 +296,15 @@ describe('a reply', () => {
       if (delta.type === 'text') times.push(performance.now());
     }
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(100);
+  });
+
+  it('shows that it lives while the arguments of a call come', async () => {
+    const { provider } = await bench([{ calls: [{ name: 'x' }, { name: 'y' }], eventDelayMs: 40 }]);
+    const types: string[] = [];
+    const request: ModelRequest = { model: 'm', messages: [], tools: [] };
+    for await (const delta of provider.stream(request, new AbortController().signal)) types.push(delta.type);
+    expect(types.filter((type) => type !== 'activity')).toEqual(['call', 'call', 'end']);
+    expect(types.slice(0, 2)).toEqual(['activity', 'activity']);
   });
 
   it('may be a whole JSON object, under whatever content type', async () => {

@@ -608,7 +608,7 @@ describe('workers', () => {
       },
     });
     const report = events.find((event) => event.type === 'tool-end' && event.name === 'delegate');
-    expect(report).toMatchObject({ output: expect.stringMatching(/Half\..*turn-limit/) });
+    expect(report).toMatchObject({ output: expect.stringMatching(/Half\..*limit of 2 turns/) });
   });
 
   it('are cancelled with the lead', async () => {

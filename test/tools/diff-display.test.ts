@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { changedSpan, diffDisplay } from '../../src/tools/diff-display.js';
+import { changedSpan, diffDisplay, type TextChange, wholeDiff } from '../../src/tools/diff-display.js';
+
+function change(before: string, after: string): TextChange {
+  return { path: 'f', before, after, spans: [changedSpan(before, after)] };
+}
 
 function shown(before: string, after: string): readonly string[] {
-  const { lines } = diffDisplay('f', before, after, [changedSpan(before, after)]);
+  const { lines } = diffDisplay(change(before, after));
   return lines.map(({ sign, line, text }) => `${sign}${line} ${text}`);
 }
 
@@ -35,7 +39,31 @@ describe('diffDisplay', () => {
 
   it('cuts long lines and long diffs', () => {
     expect(shown('', 'x'.repeat(1000))).toEqual([`+1 ${'x'.repeat(400)}…`]);
-    const many = 'x\n'.repeat(1000);
-    expect(diffDisplay('f', '', many, [changedSpan('', many)])).toMatchObject({ omitted: 800 });
+    expect(diffDisplay(change('', 'x\n'.repeat(1000)))).toMatchObject({ omitted: 800 });
+  });
+
+  it('counts every line that comes or goes, also those that are cut', () => {
+    expect(diffDisplay(change('a\nb\nc\n', 'a\nB\nBB\nc\n'))).toMatchObject({ added: 2, removed: 1 });
+    expect(diffDisplay(change('', 'x\n'.repeat(1000)))).toMatchObject({ added: 1000, removed: 0 });
+    const before = Array.from({ length: 300 }, () => 'x\n'.repeat(9) + 'o\n'.repeat(11)).join('');
+    const spans = Array.from({ length: 300 }, (_, index) => ({
+      oldStart: index * 40,
+      oldEnd: index * 40 + 1,
+      start: index * 42,
+      end: index * 42 + 3,
+    }));
+    const after = Array.from({ length: 300 }, () => `y\nx\n${'x\n'.repeat(8)}${'o\n'.repeat(11)}`).join('');
+    const display = diffDisplay({ path: 'f', before, after, spans });
+    expect([display.lines.length, display.added, display.removed]).toEqual([200, 300, 0]);
+  });
+});
+
+describe('wholeDiff', () => {
+  it('has all lines at full length', () => {
+    const after = `${'x'.repeat(1000)}\n`.repeat(5000);
+    const { lines, ...counted } = wholeDiff(change('y\n', after));
+    expect(counted).toEqual({ kind: 'diff', path: 'f', added: 5000, removed: 1 });
+    expect(lines.length).toBe(5001);
+    expect(lines.at(-1)).toEqual({ sign: '+', line: 5000, text: 'x'.repeat(1000) });
   });
 });

@@ -349,6 +349,17 @@ describe('several edits', () => {
 });
 
 describe('what it says', () => {
+  it('shows whoever has to agree all of the change, and afterwards the start of it', async () => {
+    const { context, call } = await bench({ f: `${'x'.repeat(1000)}\n`.repeat(300) });
+    const input = { path: 'f', old_string: 'x\n', new_string: 'y\n', replace_all: true };
+    const whole = await editFileTool.preview?.(input, context);
+    const lines = whole?.kind === 'diff' ? whole.lines : [];
+    expect(whole).toMatchObject({ kind: 'diff', added: 300, removed: 300 });
+    expect(whole).not.toHaveProperty('omitted');
+    expect([lines.length, lines.at(-1)]).toEqual([600, { sign: '+', line: 300, text: `${'x'.repeat(999)}y` }]);
+    expect((await call(editFileTool, input)).display).toMatchObject({ added: 300, removed: 300, omitted: 400 });
+  });
+
   it('names the lines it changed, and shows a diff of only these', async () => {
     const before = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('');
     const done = await edit(before, { old: 'line 3\n', new: 'three\ndrei\n' }, { old: 'line 18', new: 'LINE 18' });

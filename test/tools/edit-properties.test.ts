@@ -222,7 +222,7 @@ describe('several edits', () => {
         const [oldLines, newLines] = [original, result].map((each) =>
           each.split('\n').map((row) => row.replace(/\r$/, '')),
         );
-        const { lines } = diffDisplay('f', original, result, spans);
+        const { lines } = diffDisplay({ path: 'f', before: original, after: result, spans });
         for (const { sign, line, text: shown } of lines)
           expect((sign === '-' ? oldLines : newLines)?.[line - 1]).toBe(shown);
         const net = lines.filter(({ sign }) => sign === '+').length - lines.filter(({ sign }) => sign === '-').length;

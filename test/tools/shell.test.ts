@@ -17,10 +17,12 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { childEnvironment, createMasker } from '../../src/permissions/secrets.js';
 import { createProcessGroups } from '../../src/process.js';
+import { prepareCall } from '../../src/tools/execute.js';
 import { createHeadTail } from '../../src/tools/shell/head-tail.js';
 import { createLiveUpdates } from '../../src/tools/shell/live-updates.js';
 import { createSpool } from '../../src/tools/shell/spool.js';
 import { createShellTool } from '../../src/tools/shell/tool.js';
+import { advertise, parametersOf } from '../../src/tools/spec.js';
 import type { ToolContext, ToolOutput } from '../../src/tools/types.js';
 import { createWorkspace } from '../../src/tools/workspace.js';
 
@@ -355,10 +357,30 @@ describe('the arguments', () => {
   it.each([
     ['a command', { command: 'ls' }, true],
     ['all of them', { command: 'ls', cwd: 'sub', timeout_ms: 5 }, true],
+    ['one that is not known', { command: 'ls', description: 'Lists files' }, true],
+    ['a background that is not wanted', { command: 'ls', background: false, run_in_background: null }, true],
     ['no command', {}, false],
     ['an empty command', { command: '' }, false],
-    ['a background that is not there yet', { command: 'ls', background: true }, false],
   ])('take or refuse %s', (_name, input, fits) => {
     expect(createShellTool().schema.safeParse(input).success).toBe(fits);
+  });
+
+  it.each([{ background: true }, { background: 'true' }, { run_in_background: true }, { is_background: true }])(
+    'refuse %j, with what to do instead',
+    (more) => {
+      const tool = createShellTool();
+      const call = { id: '1', name: 'shell', arguments: JSON.stringify({ command: 'npm start', ...more }) };
+      const offered = { tools: new Map([[tool.name, tool]]), toolSpecs: advertise([tool]) };
+      const [name] = Object.keys(more);
+      expect(prepareCall(call, offered).problem).toEqual({
+        ok: false,
+        code: 'bad-arguments',
+        output: `The arguments of shell do not fit: ${name}: there are no background commands yet. Start the server and use it within one command, e.g. "npm start & sleep 2; curl localhost:3000". Send the call again, corrected.`,
+      });
+    },
+  );
+
+  it('that are advertised are only those that there are', () => {
+    expect(Object.keys(parametersOf(createShellTool()).properties ?? {})).toEqual(['command', 'cwd', 'timeout_ms']);
   });
 });

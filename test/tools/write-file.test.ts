@@ -18,25 +18,60 @@ describe('write_file', () => {
     ['keeps a byte order mark', '\ufeffold\n', 'x = 1\n', '\ufeffx = 1\n', 'Replaced f (1 line, 9 bytes).'],
     ['keeps one byte order mark', '\ufeffold\n', '\ufeffx\n', '\ufeffx\n', 'Replaced f (1 line, 5 bytes).'],
     [
-      'writes the line ends it is given, and says that they changed',
+      'keeps line ends that are all CRLF, and says so',
       'a\r\nb\r\n',
       'a\nc\n',
+      'a\r\nc\r\n',
+      'Replaced f (2 lines, 6 bytes). Its line ends stay CRLF.',
+    ],
+    [
+      'keeps byte order mark and CRLF together',
+      '\ufeffa\r\n',
+      'b\n',
+      '\ufeffb\r\n',
+      'Replaced f (1 line, 6 bytes). Its line ends stay CRLF.',
+    ],
+    [
+      'sees that only the line ends differ from what is there',
+      'a\r\nb',
+      'a\nb',
+      'a\r\nb',
+      'f already has this content; nothing was written.',
+    ],
+    [
+      'writes over mixed line ends as it is told, and says that they changed',
+      'a\r\nb\n',
       'a\nc\n',
-      'Replaced f (2 lines, 4 bytes). Its line ends were CRLF; they are LF now.',
+      'a\nc\n',
+      'Replaced f (2 lines, 4 bytes). Its line ends were mixed; they are LF now.',
+    ],
+    [
+      'writes mixed line ends as it is told, and says that they changed',
+      'a\r\nb\r\n',
+      'a\r\nc\n',
+      'a\r\nc\n',
+      'Replaced f (2 lines, 5 bytes). Its line ends were CRLF; they are mixed now.',
+    ],
+    [
+      'writes CRLF as it is told, and says that they changed',
+      'a\nb\n',
+      'a\r\nc\r\n',
+      'a\r\nc\r\n',
+      'Replaced f (2 lines, 6 bytes). Its line ends were LF; they are CRLF now.',
     ],
     [
       'says that the encoding changed',
       Buffer.from('\ufeffa', 'utf16le'),
       'a',
       'a',
-      'Replaced f (1 line, 1 bytes). It was UTF-16LE; it is UTF-8 now.',
+      'Replaced f (1 line, 1 byte). It was UTF-16LE; it is UTF-8 now.',
     ],
     [
       'replaces a binary file',
       Buffer.from('a\0b'),
       'a',
       'a',
-      'Replaced f (1 line, 1 bytes). It was binary; it is UTF-8 now.',
+      'Replaced f (1 line, 1 byte). It was binary; it is UTF-8 now.',
     ],
     [
       'does not write what is there already',
@@ -69,6 +104,8 @@ describe('write_file', () => {
     expect(display).toEqual({
       kind: 'diff',
       path: 'f',
+      added: 1,
+      removed: 1,
       lines: [
         { sign: ' ', line: 1, text: 'a' },
         { sign: '-', line: 2, text: 'b' },
@@ -84,6 +121,40 @@ describe('write_file', () => {
     const numbered = (word: string) => Array.from({ length: 5000 }, (_, index) => `${word} ${index}\n`).join('');
     const replaced = await write(numbered('a'), numbered('b'));
     expect(replaced.display).toEqual({ kind: 'lines', lines: ['f: 5000 lines before, 5000 lines now'] });
+    const cleared = await write(`${numbered('a')}b`, 'c');
+    expect(cleared.display).toEqual({ kind: 'lines', lines: ['f: 5001 lines before, 1 line now'] });
+  });
+
+  it.each<[string, string | Uint8Array, string, number, unknown]>([
+    [
+      'long lines and a long diff',
+      'a\n',
+      `${'x'.repeat(1000)}\n`.repeat(300),
+      301,
+      { sign: '+', line: 300, text: 'x'.repeat(1000) },
+    ],
+    [
+      'a change too large to compare',
+      'a\n'.repeat(5000),
+      'b\n'.repeat(5000),
+      10_000,
+      { sign: '+', line: 5000, text: 'b' },
+    ],
+    ['what takes the place of no text', Buffer.from('a\0b'), 'b\n'.repeat(300), 301, 'b'],
+  ])('gives whoever has to agree all of %s', async (_, before, content, count, last) => {
+    const { context } = await bench({ f: before });
+    const display = await writeFileTool.preview?.({ path: 'f', content }, context);
+    const lines = display?.kind === 'table' ? [] : (display?.lines ?? []);
+    expect(display).not.toHaveProperty('omitted');
+    expect([lines.length, lines.at(-1)]).toEqual([count, last]);
+  });
+
+  it('keeps CRLF on disk when the person is shown it', async () => {
+    const { context } = await bench({ f: 'a\r\nb\r\n' });
+    expect(await writeFileTool.preview?.({ path: 'f', content: 'a\nc\n' }, context)).toMatchObject({
+      added: 1,
+      removed: 1,
+    });
   });
 
   it('makes folders, keeps mode and link, and stays inside', async () => {

@@ -20,6 +20,8 @@ export const delegateTool = defineTool({
   doc,
   permission: 'meta',
   concurrency: 'serial',
+  // Each worker has its own.
+  ownTimeout: true,
   schema,
   subjects: () => [],
   title: ({ tasks }) => tasks.map(({ worker }) => worker).join(', '),

@@ -1,6 +1,6 @@
 /** Changes parts of a file. Finding the places and making the new text is `apply-edits.ts`; this reads and writes. */
 import * as z from 'zod';
-import { diffDisplay } from '../diff-display.js';
+import { diffDisplay, type TextChange, wholeDiff } from '../diff-display.js';
 import { missingFile } from '../near-names.js';
 import { decodeText, encodeText, type TextFile } from '../text-file.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
@@ -30,15 +30,15 @@ export const editFileTool = defineTool({
   subjects: ({ path }) => [{ kind: 'path', path }],
   async preview(input, context) {
     const location = await context.workspace.locate(input.path);
-    return (await planEdit(location, editsOf(input), context)).result.display;
+    return wholeDiff((await planEdit(location, editsOf(input), context)).change);
   },
   async run(input, context) {
     const edits = editsOf(input);
     const location = await context.workspace.locate(input.path);
     return context.workspace.lock(location.path, async () => {
-      const { bytes, replaces, result } = await planEdit(location, edits, context);
+      const { bytes, replaces, result, change } = await planEdit(location, edits, context);
       await context.workspace.write(location, bytes, { replaces });
-      return result;
+      return { ...result, display: diffDisplay(change) };
     });
   },
 });
@@ -61,7 +61,12 @@ function toEdit(given: z.output<z.ZodObject<typeof edit>>): Edit {
   return { old: given.old_string, new: given.new_string, all: given.replace_all ?? false };
 }
 
-type Plan = { readonly bytes: Uint8Array; readonly replaces: Uint8Array | null; readonly result: ToolOutput };
+type Plan = {
+  readonly bytes: Uint8Array;
+  readonly replaces: Uint8Array | null;
+  readonly change: TextChange;
+  readonly result: ToolOutput;
+};
 
 /** Works out the edits on what the file holds now; nothing is written. */
 async function planEdit(location: Location, edits: readonly Edit[], { workspace }: ToolContext): Promise<Plan> {
@@ -80,10 +85,10 @@ async function planEdit(location: Location, edits: readonly Edit[], { workspace 
   const result: ToolOutput = {
     ok: true,
     output: describe(shown, edited, bytes === undefined),
-    display: diffDisplay(shown, file.text, edited.text, edited.spans),
     touched: [shown],
   };
-  return { bytes: encodeText({ ...file, text: edited.text }), replaces: bytes ?? null, result };
+  const change = { path: shown, before: file.text, after: edited.text, spans: edited.spans };
+  return { bytes: encodeText({ ...file, text: edited.text }), replaces: bytes ?? null, change, result };
 }
 
 /** A file that changed meanwhile is no hindrance as long as the edit still fits; it explains one that does not. */

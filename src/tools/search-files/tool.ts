@@ -35,6 +35,7 @@ export const searchFilesTool = defineTool({
   doc,
   permission: 'read',
   concurrency: 'parallel',
+  ownTimeout: true,
   schema,
   subjects: ({ path = '.' }) => [{ kind: 'path', path }],
   title: ({ pattern, path }) => (path === undefined ? pattern : `${pattern} in ${path}`),

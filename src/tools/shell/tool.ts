@@ -11,11 +11,24 @@ import doc from './tool.md';
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 
-const schema = z.strictObject({
-  command: z.string().min(1),
-  cwd: z.string().optional(),
-  timeout_ms: z.number().min(1).optional(),
-});
+/** What other programs call it. To leave it out in silence would let a server run into the time limit. */
+const BACKGROUND_NAMES = ['background', 'run_in_background', 'is_background'];
+const NO_BACKGROUND =
+  'there are no background commands yet. Start the server and use it within one command, e.g. "npm start & sleep 2; curl localhost:3000"';
+
+// Loose, so that the check sees what the schema does not name; all else of it is overlooked.
+const schema = z
+  .looseObject({
+    command: z.string().min(1),
+    cwd: z.string().optional(),
+    timeout_ms: z.number().min(1).optional(),
+  })
+  .check(({ value, issues }) => {
+    for (const name of BACKGROUND_NAMES) {
+      const wanted = value[name] === true || value[name] === 'true';
+      if (wanted) issues.push({ code: 'custom', message: NO_BACKGROUND, path: [name], input: value });
+    }
+  });
 
 export type ShellOptions = {
   /** Lists the commands that run, for a program that must end at once. */
@@ -29,6 +42,7 @@ export function createShellTool({ groups }: ShellOptions = {}): Tool {
     doc: doc.trim(),
     permission: 'execute',
     concurrency: 'serial',
+    ownTimeout: true,
     schema,
     subjects: ({ command, cwd = '.' }) => [{ kind: 'command', command, cwd }],
     run: async ({ command, cwd, timeout_ms = DEFAULT_TIMEOUT_MS }, context) => {
@@ -66,13 +80,18 @@ async function locateFolder(
   throw new ToolFailure('folder-missing', `There is no folder ${cwd}. Leave "cwd" out to start in the workspace root.`);
 }
 
-/** Bash without its start-up files, given the very command that was judged; `sh` where there is no bash. */
-function commandLine(command: string, bash: string | undefined): { file: string; args: string[] } {
+type CommandLine = { readonly file: string; readonly args: readonly string[]; readonly input?: string };
+
+/**
+ * Bash without its start-up files, given the very command that was judged; `sh` where there is no bash. Some words of ours
+ * stand before it: a second shell that kept them apart would take 2 ms of CPU time at each call.
+ */
+function commandLine(command: string, bash: string | undefined): CommandLine {
   const [file, ...flags] = bash === undefined ? ['/bin/sh'] : [bash, '--noprofile', '--norc'];
-  // Two pipes lose the order between stdout and stderr; one for both keeps it, and only the shell can make it one. A
-  // second shell in front, to keep our words apart from the command, would take 2 ms of CPU time at each call.
-  const joined = process.platform === 'win32' ? command : `exec 2>&1;${command}`;
-  return { file, args: [...flags, '-c', joined] };
+  if (process.platform === 'win32') return { file, args: [...flags, '-c', command] };
+  // The command begins when `runProcess` has looked at the shell, and hands over an empty line. Two pipes lose the order
+  // between stdout and stderr; one for both keeps it, and only the shell can make it one.
+  return { file, args: [...flags, '-c', `read -r _;exec </dev/null 2>&1;${command}`], input: '\n' };
 }
 
 function explainStart(thrown: unknown): never {

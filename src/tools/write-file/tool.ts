@@ -1,10 +1,10 @@
 /**
- * Writes whole files. The content is written exactly as given, line ends included; only a UTF-8 byte order mark that the file had
- * is kept.
+ * Writes whole files. The content is written exactly as given, except for two things that a file keeps: its UTF-8 byte
+ * order mark, and line ends that are all CRLF.
  */
 import * as z from 'zod';
 import type { Display } from '../../events/types.js';
-import { changedSpan, diffDisplay } from '../diff-display.js';
+import { changedSpan, diffDisplay, wholeDiff } from '../diff-display.js';
 import { omissionLine } from '../omission.js';
 import { decodeText, encodeText, hasLoneSurrogate, type TextFile, wideEncoding } from '../text-file.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
@@ -25,7 +25,7 @@ export const writeFileTool = defineTool({
   subjects: ({ path }) => [{ kind: 'path', path }],
   async preview({ path, content }, context) {
     const location = await context.workspace.locate(path);
-    return (await planWrite(location, content, context)).result.display;
+    return (await planWrite(location, content, context)).preview();
   },
   async run({ path, content }, context) {
     const location = await context.workspace.locate(path);
@@ -41,6 +41,8 @@ type Plan = {
   /** Absent when the file has this content already. */
   readonly write?: { readonly bytes: Uint8Array; readonly options: WriteOptions };
   readonly result: ToolOutput;
+  /** All of the change, for whoever has to agree to it. */
+  readonly preview: () => Display | undefined;
 };
 
 /** Works out what would be written over what the file holds now; nothing is written. */
@@ -51,21 +53,24 @@ async function planWrite(location: Location, content: string, { workspace }: Too
   const old = before === null ? EMPTY : describeOld(before, shown);
   refuseOmission(content, old.text ?? '', shown, before !== null);
 
-  const bom = old.bom && !content.startsWith('\ufeff');
-  const bytes = encodeText({ encoding: 'utf-8', bom, text: content });
+  const keepsCrlf = lineEndOf(old.text ?? '') === 'CRLF' && lineEndOf(content) === 'LF';
+  const text = keepsCrlf ? content.replaceAll('\n', '\r\n') : content;
+  const bom = old.bom && !text.startsWith('\ufeff');
+  const bytes = encodeText({ encoding: 'utf-8', bom, text });
   if (before?.isWhole === true && bytes.equals(before.head)) {
-    return { result: { ok: true, output: `${shown} already has this content; nothing was written.` } };
+    const output = `${shown} already has this content; nothing was written.`;
+    return { result: { ok: true, output }, preview: () => undefined };
   }
-  const lines = countLines(content);
-  const size = content === '' ? 'now empty' : `${lines} ${lines === 1 ? 'line' : 'lines'}, ${bytes.length} bytes`;
-  const notes = before === null ? [] : notesOn(old, content);
+  const lines = countLines(text);
+  const size = text === '' ? 'now empty' : `${counted(lines, 'line')}, ${counted(bytes.length, 'byte')}`;
+  const notes = before === null ? [] : notesOn(old, text, keepsCrlf);
   const result: ToolOutput = {
     ok: true,
     output: [`${before === null ? 'Created' : 'Replaced'} ${shown} (${size}).`, ...notes].join(' '),
-    display: displayOf(shown, old, content),
+    display: displayOf(shown, old, text),
     touched: [shown],
   };
-  return { write: { bytes, options: replaced(before) }, result };
+  return { write: { bytes, options: replaced(before) }, result, preview: () => previewOf(shown, old, text) };
 }
 
 /** A huge file was not read as a whole, so it can't be told whether it changed meanwhile. */
@@ -129,9 +134,10 @@ function refuseOmission(content: string, old: string, shown: string, exists: boo
 }
 
 /** What changed besides the words, which a diff by lines does not show. */
-function notesOn(old: Old, content: string): readonly string[] {
+function notesOn(old: Old, content: string, keepsCrlf: boolean): readonly string[] {
   const notes: string[] = [];
   if (old.encoding !== 'UTF-8') notes.push(`It was ${old.encoding}; it is UTF-8 now.`);
+  if (keepsCrlf) return [...notes, 'Its line ends stay CRLF.'];
   const [were, are] = [lineEndOf(old.text ?? ''), lineEndOf(content)];
   if (were !== undefined && are !== undefined && were !== are)
     notes.push(`Its line ends were ${were}; they are ${are} now.`);
@@ -150,12 +156,27 @@ function displayOf(shown: string, old: Old, content: string): Display {
     const span = changedSpan(old.text, content);
     const changedLines =
       countLines(old.text.slice(span.oldStart, span.oldEnd)) + countLines(content.slice(span.start, span.end));
-    if (old.text === '' || changedLines <= MAX_COMPARED_LINES) return diffDisplay(shown, old.text, content, [span]);
+    if (old.text === '' || changedLines <= MAX_COMPARED_LINES)
+      return diffDisplay({ path: shown, before: old.text, after: content, spans: [span] });
   }
-  const before = old.text === undefined ? old.encoding : `${countLines(old.text)} lines`;
-  return { kind: 'lines', lines: [`${shown}: ${before} before, ${countLines(content)} lines now`] };
+  return { kind: 'lines', lines: [inNumbers(shown, old, content)] };
+}
+
+function previewOf(shown: string, old: Old, content: string): Display {
+  if (old.text === undefined)
+    return { kind: 'lines', lines: [inNumbers(shown, old, content), ...content.replace(/\r?\n$/, '').split(/\r?\n/)] };
+  return wholeDiff({ path: shown, before: old.text, after: content, spans: [changedSpan(old.text, content)] });
+}
+
+function inNumbers(shown: string, old: Old, content: string): string {
+  const before = old.text === undefined ? old.encoding : counted(countLines(old.text), 'line');
+  return `${shown}: ${before} before, ${counted(countLines(content), 'line')} now`;
 }
 
 function countLines(text: string): number {
   return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

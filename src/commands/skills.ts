@@ -1,0 +1,34 @@
+/** `chatcli skills`: what skills there are, and what is wrong with those that are not. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { foldersFor } from '../config/folders.js';
+import { loadSkills, type SkillDiagnostic, skillFolders } from '../context/skills.js';
+import { clean } from '../tools/clean.js';
+import { type Io, pathFrom } from './io.js';
+
+/**
+ * The list as text. The user's own folders are read; a project's are only named, since nothing says yet that the user
+ * trusts the project.
+ * @throws {ConfigError} when `CHATCLI_HOME` names a folder that can't be ours.
+ */
+export async function listSkills({ env, cwd }: Pick<Io, 'env' | 'cwd'>, folder = '.'): Promise<string> {
+  const root = pathFrom(cwd, folder);
+  const folders = skillFolders({ root, home: env.HOME || homedir(), config: foldersFor({ env, cwd: root }).config });
+  const { skills, diagnostics } = await loadSkills(folders.filter(({ scope }) => scope === 'user'));
+  const untrusted = folders.filter(({ scope, path }) => scope === 'project' && existsSync(path));
+  const sections = [
+    skills.length === 0
+      ? ['No skills.']
+      : skills.flatMap(({ name, description, file }) => [name, `  ${description}`, `  ${file}`]),
+    untrusted.map(({ path }) => `${path}: not trusted, not loaded`),
+    diagnostics.length === 0 ? [] : ['Problems:', ...diagnostics.map(describe)],
+  ];
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => clean(lines.join('\n')))
+    .join('\n\n')}\n`;
+}
+
+function describe({ file, type, message, severity }: SkillDiagnostic): string {
+  return `  ${severity} ${type}: ${file}\n    ${message}`;
+}

@@ -1,0 +1,144 @@
+/** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
+import type { Emitter, Redactor } from '../events/emitter.js';
+import type { Outcome, State } from '../kernel/types.js';
+import type { Rule } from '../permissions/types.js';
+import type { Tool } from '../tools/types.js';
+import { AGENT_WORKER, agentTree, limitsOf } from './agent-tree.js';
+import type { AgentOptions, AskOptions } from './agent-types.js';
+import { CheckpointError, type Checkpoints, fingerprintOf } from './checkpoint.js';
+import { runWorker } from './dispatch.js';
+import type { Conversation } from './lanes.js';
+import { type AttemptPolicy, DEFAULT_ATTEMPTS, type RunOptions, type SafePoint } from './options.js';
+import type { ActiveRun } from './run-slot.js';
+import type { AnswerForm } from './typed.js';
+import type { WorkerHost } from './worker-host.js';
+
+/** What the process gives, so that nothing here reads it. */
+export type AgentSurroundings = {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly redactor: Redactor;
+};
+
+/** What all runs of an agent share. */
+export type AgentParts = {
+  readonly options: AgentOptions;
+  readonly surroundings: AgentSurroundings;
+  readonly conversation: Conversation;
+  readonly host: WorkerHost;
+  readonly emitter: Emitter;
+  readonly checkpoints: Checkpoints | undefined;
+  readonly state: Map<string, unknown>;
+  /** What a person allowed for the life of the agent. */
+  readonly sessionRules: Rule[];
+  readonly newId: () => string;
+  readonly now: () => number;
+  /** Told each checkpoint token. */
+  readonly onCheckpoint: (token: string) => void;
+};
+
+/** What one run was started with; later changes of the agent do not reach it. */
+export type RunStart = {
+  readonly task: string;
+  readonly ask: AskOptions;
+  readonly systemPrompt: string;
+  readonly tools: readonly Tool[];
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly form: AnswerForm | undefined;
+};
+
+/** An idle limit of 0 means the tool timeout and a minute. */
+const IDLE_SLACK_MS = 60_000;
+
+/**
+ * Runs the task, and puts what was said into the conversation.
+ * @throws {CheckpointError} {UsageError} when the run can't start: a token or a workspace that can't be used.
+ */
+export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRun): Promise<Outcome> {
+  const { options, conversation, surroundings, emitter, state, newId, now } = parts;
+  const { workspace, skills } = await parts.host.get();
+  const systemPrompt = [start.systemPrompt, skills.index, start.form?.instructions ?? '']
+    .filter((text) => text !== '')
+    .join('\n\n');
+  const tools = skills.tool === undefined ? start.tools : [...start.tools, skills.tool];
+  const fingerprint = fingerprintOf({
+    model: options.model ?? '',
+    systemPrompt,
+    limits: limitsOf(options, start.ask),
+    toolNames: tools.map((tool) => tool.name),
+    output: start.form?.schema,
+  });
+  const resumeFrom = resumedState(parts, start.ask, fingerprint);
+  const history = conversation.messages();
+  const emit = emitter.forRun({ runId: run.id, worker: AGENT_WORKER });
+  let last: State | undefined;
+  const runOptions: RunOptions = {
+    ...sharedOptions(options, start.ask),
+    ...(start.form && { checkAnswer: start.form.check, responseSchema: start.form.schema }),
+    ...(resumeFrom && { resumeFrom }),
+    history,
+    inbox: run.inbox,
+    onState: (reached: State, point: SafePoint) => {
+      last = reached;
+      if (parts.checkpoints === undefined) return;
+      const token = parts.checkpoints.seal({ state: reached, fingerprint, point });
+      parts.onCheckpoint(token);
+      emit({ type: 'checkpoint', point, token });
+    },
+  };
+  const { values } = start;
+  const { sessionRules } = parts;
+  const own = { sessionRules, options, tools, systemPrompt, values, state, workspace, emitter, runOptions, newId, now };
+  const { tree, worker } = agentTree({ ...own, ...surroundings, ask: start.ask });
+  const job = { worker, task: start.task, index: 0, total: 1, signal: run.signal, runId: run.id };
+  const outcome = await runWorker(tree, job);
+  const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: start.task }];
+  conversation.record(run.id, said, outcome.reason);
+  return outcome;
+}
+
+/** A run that is gone on with brings along the conversation that it began with, if there is none here. */
+function resumedState(
+  { checkpoints, conversation, newId }: AgentParts,
+  ask: AskOptions,
+  fingerprint: string,
+): State | undefined {
+  if (ask.checkpoint === undefined) return undefined;
+  if (checkpoints === undefined) throw new Error('This agent was made without `checkpoints`, so it can open none.');
+  const state = checkpoints.open(ask.checkpoint, fingerprint);
+  if (state.phase === 'finished') {
+    throw new CheckpointError('bad-state', 'The run of this checkpoint had ended: there is nothing to go on with.');
+  }
+  if (conversation.messages().length === 0) {
+    const messages = state.messages.slice(0, state.openingCount - 1).filter(({ role }) => role !== 'system');
+    if (messages.length > 0) conversation.apply({ opId: newId(), type: 'restore', messages, reason: 'restore' });
+  }
+  return state;
+}
+
+/** What the agent and one run say together; the run wins. */
+function sharedOptions(options: AgentOptions, ask: AskOptions): RunOptions {
+  const attempts = attemptsOf(options);
+  const maxTokens = ask.maxTokens ?? options.maxTokens;
+  const { roundExecutor, transformRequest, memory, effectPolicy, onEffect, stream, httpOptions } = options;
+  return {
+    ...(roundExecutor && { roundExecutor }),
+    ...(transformRequest && { transformRequest }),
+    ...(effectPolicy && { effects: { policy: effectPolicy, ...(onEffect && { onEffect }) } }),
+    ...(stream === false && { stream }),
+    ...(httpOptions?.headers && { headers: httpOptions.headers }),
+    ...(memory && { memory }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    modelOptions: { ...options.modelOptions, ...ask.modelOptions },
+    attempts,
+    idleTimeoutMs: options.idleTimeoutMs || attempts.timeoutMs + IDLE_SLACK_MS,
+  };
+}
+
+function attemptsOf(options: AgentOptions): AttemptPolicy {
+  return {
+    timeoutMs: options.toolTimeoutMs ?? DEFAULT_ATTEMPTS.timeoutMs,
+    retries: options.toolRetries ?? DEFAULT_ATTEMPTS.retries,
+    backoffMs: options.toolRetryBackoffMs ?? DEFAULT_ATTEMPTS.backoffMs,
+    heartbeatMs: options.toolHeartbeatMs ?? DEFAULT_ATTEMPTS.heartbeatMs,
+  };
+}

@@ -1,0 +1,118 @@
+/** The run tree of one run of a library agent: a single worker with the agent's tools, prompt and limits. */
+
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Emitter, Redactor } from '../events/emitter.js';
+import { decide } from '../permissions/policy.js';
+import { nearestRealPath } from '../permissions/real-path.js';
+import { parseRule } from '../permissions/rules.js';
+import { childEnvironment } from '../permissions/secrets.js';
+import type { Rule } from '../permissions/types.js';
+import type { Tool } from '../tools/types.js';
+import type { Workspace } from '../tools/workspace.js';
+import type { Worker } from '../workers/types.js';
+import type { AgentOptions, AskOptions } from './agent-types.js';
+import { createBudget } from './budget.js';
+import type { RunTree } from './context.js';
+import { createLedger } from './ledger.js';
+import { runLoop } from './loop.js';
+import type { RunOptions } from './options.js';
+import type { WorkerLimits } from './types.js';
+
+const DEFAULT_TURNS = 30;
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+/** The one worker of a library agent. */
+export const AGENT_WORKER = 'agent';
+
+export type TreeParts = {
+  readonly options: AgentOptions;
+  readonly tools: readonly Tool[];
+  readonly systemPrompt: string;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly state: Map<string, unknown>;
+  readonly workspace: Workspace;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly emitter: Emitter;
+  readonly redactor: Redactor;
+  readonly runOptions: RunOptions;
+  readonly ask: AskOptions;
+  readonly sessionRules: Rule[];
+  readonly newId: () => string;
+  readonly now: () => number;
+};
+
+export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly worker: Worker } {
+  const { options, tools, workspace, now } = parts;
+  const { limits = {}, approve, approvalMode = 'ask' } = options;
+  const worker: Worker = {
+    name: AGENT_WORKER,
+    description: 'An agent of a library user.',
+    whenToUse: '',
+    tools: tools.map((tool) => tool.name),
+    readOnly: false,
+    entry: true,
+    prompt: parts.systemPrompt,
+  };
+  const policy = {
+    mode: approvalMode,
+    rules: { allow: parts.sessionRules, deny: [] },
+    workerReadOnly: false,
+    canAsk: approve !== undefined,
+    roots: workspace.roots,
+    realPath: nearestRealPath,
+  };
+  const tree: RunTree = {
+    provider: options.provider,
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    workers: new Map([[worker.name, worker]]),
+    toolContext: {
+      workspace,
+      now,
+      childEnvironment: childEnvironment(parts.environment),
+      spoolDirectory: spoolOnce(workspace),
+      mask: parts.redactor.mask,
+      values: parts.values,
+      state: parts.state,
+    },
+    emitter: parts.emitter,
+    budget: createBudget(limits, () => undefined),
+    ledger: createLedger(),
+    now,
+    newId: parts.newId,
+    mayDelegate: false,
+    rootOptions: parts.runOptions,
+    runTask: runLoop,
+    modelOf: () => options.model ?? '',
+    limitsOf: () => limitsOf(options, parts.ask),
+    systemPromptOf: () => parts.systemPrompt,
+    decide: (request) => decide(request, policy),
+    ask: async (question, _worker, signal) => {
+      const answer = approve === undefined ? 'no' : await approve(question, signal);
+      if (answer === 'session' && question.rule !== undefined) parts.sessionRules.push(parseRule(question.rule));
+      return answer;
+    },
+  };
+  return { tree, worker };
+}
+
+/** What binds one run. */
+export function limitsOf({ limits = {} }: AgentOptions, ask: AskOptions): WorkerLimits {
+  return {
+    maxTurns: limits.maxTurns ?? DEFAULT_TURNS,
+    timeoutMs: ask.timeoutMs ?? limits.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    ...(limits.maxOutputRetries !== undefined && { maxOutputRetries: limits.maxOutputRetries }),
+  };
+}
+
+function spoolOnce(workspace: Workspace): () => Promise<string> {
+  let folder: Promise<string> | undefined;
+  return () => {
+    folder ??= mkdtemp(join(tmpdir(), 'chatcli-spool-')).then(async (made) => {
+      await workspace.allowReading(made);
+      return made;
+    });
+    return folder;
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * The agent as a library has it, and as the interactive session is built on it: one conversation, one run at a time.
+ * This file only puts together what stands in files of its own.
+ */
+import { randomUUID } from 'node:crypto';
+import type * as z from 'zod';
+import { windowMemory } from '../context/memory.js';
+import { RejectedError, RunEndedError } from '../errors.js';
+import { createEmitter } from '../events/emitter.js';
+import { createTraces } from '../events/trace.js';
+import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
+import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
+import { createCheckpoints } from './checkpoint.js';
+import { chunksOf, lastChunk, type StreamChunk } from './chunks.js';
+import { type ContextOp, createConversation } from './lanes.js';
+import { createRunSlot } from './run-slot.js';
+import { createTelemetry } from './telemetry.js';
+import { createToolbox } from './toolbox.js';
+import { type AnswerForm, answerCheckOf, typedValue } from './typed.js';
+import { createWorkerHost } from './worker-host.js';
+
+export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
+  const options: AgentOptions = { memory: windowMemory(), ...given };
+  const { now = Date.now, state = new Map<string, unknown>() } = options;
+  const newId = () => randomUUID().slice(0, 8);
+  const slot = createRunSlot(newId);
+  const toolbox = createToolbox(options.tools);
+  const traces = createTraces();
+  const telemetry = options.observability && createTelemetry(options.observability);
+  const host = createWorkerHost(options);
+  let values = options.toolContext ?? {};
+  let checkpoint: string | undefined;
+
+  const emitter = createEmitter({
+    now,
+    redactor: surroundings.redactor,
+    sinks: [
+      traces.sink,
+      host.sink,
+      (event) => slot.active()?.events.push(event),
+      ...(telemetry ? [telemetry.sink] : []),
+      ...(options.onEvent ? [options.onEvent] : []),
+    ],
+  });
+  const conversation = createConversation({
+    ...(options.systemPrompt !== undefined && { systemPrompt: options.systemPrompt }),
+    isLoadedSkill: host.isLoadedSkill,
+    onContext: emitter.forRun({ runId: 'session', worker: 'agent' }),
+  });
+  const parts: AgentParts = {
+    options,
+    surroundings,
+    conversation,
+    host,
+    emitter,
+    checkpoints: options.checkpoints && createCheckpoints({ ...options.checkpoints, now }),
+    state,
+    sessionRules: [],
+    newId,
+    now,
+    onCheckpoint: (token) => {
+      checkpoint = token;
+    },
+  };
+
+  function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
+    if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
+    if (task.trim() === '') throw new RejectedError('no-task', 'There is no task.');
+    const start: Omit<RunStart, 'form'> = {
+      task,
+      ask,
+      systemPrompt: conversation.systemPrompt(),
+      tools: toolbox.select(ask),
+      values: { ...values, ...ask.toolContext },
+    };
+    return slot.start(newId(), ask.signal, async (run) => {
+      try {
+        const form = typed ?? (ask.raw === true ? undefined : await formOf(options.output));
+        return await runAgent(parts, { ...start, form }, run);
+      } finally {
+        conversation.flushDeferred();
+      }
+    });
+  }
+
+  async function* stream(task: string, ask: AskOptions = {}): AsyncGenerator<StreamChunk, void, undefined> {
+    const handle = begin(task, ask);
+    for await (const event of handle.events) yield* chunksOf(event);
+    yield lastChunk(await handle.result);
+  }
+
+  async function runTyped<Schema extends z.core.$ZodType>(
+    schema: Schema,
+    task: string,
+    ask: AskOptions = {},
+  ): Promise<z.output<Schema>> {
+    const form = await answerCheckOf(schema);
+    const outcome = await begin(task, ask, form).result;
+    const typed = await typedValue(outcome, form, options.limits?.maxOutputRetries);
+    if (typed === undefined) throw new RunEndedError(outcome);
+    return typed.value;
+  }
+
+  return {
+    ask: (task, ask = {}) => begin(task, ask),
+    run: async (task, ask = {}) => begin(task, ask).result,
+    stream,
+    runTyped,
+    steer: (text, steerOptions) => slot.push('steer', text, steerOptions),
+    inject: (text, steerOptions) => slot.push('inject', text, steerOptions),
+    cancel: slot.cancel,
+    registerTool: toolbox.register,
+    unregisterTool: toolbox.unregister,
+    listTools: toolbox.list,
+    setSystemPrompt: conversation.setSystemPrompt,
+    setToolContext: (replacement) => {
+      values = replacement;
+    },
+    contextOp: (op: ContextOp) => (slot.active() === undefined ? conversation.apply(op) : conversation.defer(op)),
+    messages: conversation.messages,
+    state,
+    checkpoint: () => checkpoint,
+    skillDiagnostics: host.diagnostics,
+    destroyWorker: (reason) => {
+      host.destroy();
+      slot.fail(reason);
+    },
+    workerStarts: host.starts,
+    traces: traces.of,
+    runs: traces.runs,
+  };
+}
+
+async function formOf(output: AgentOptions['output']): Promise<AnswerForm | undefined> {
+  if (output === undefined) return undefined;
+  return '_zod' in output ? answerCheckOf(output as z.core.$ZodType) : answerCheckOf(output);
+}

@@ -1,0 +1,37 @@
+/** What `agent.stream` yields: the visible parts of a run, ended by exactly one of done, cancelled or error. */
+import type { AgentEvent } from '../events/types.js';
+import type { Outcome, RunError, ToolCall } from '../kernel/types.js';
+
+export type StreamChunk =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'reasoning'; readonly text: string }
+  /** Once its arguments are complete. */
+  | { readonly type: 'tool-call'; readonly call: ToolCall }
+  | { readonly type: 'tool-result'; readonly callId: string; readonly ok: boolean; readonly output: string }
+  | { readonly type: 'done'; readonly outcome: Outcome }
+  | { readonly type: 'cancelled'; readonly reason: string }
+  | { readonly type: 'error'; readonly error: RunError; readonly outcome: Outcome };
+
+/** The chunks that an event of the root run shows; its end comes from the outcome. */
+export function chunksOf(event: AgentEvent): readonly StreamChunk[] {
+  if (event.parentRunId !== undefined) return [];
+  switch (event.type) {
+    case 'text-delta':
+      return [{ type: 'text', text: event.text }];
+    case 'reasoning-delta':
+      return [{ type: 'reasoning', text: event.text }];
+    case 'message':
+      return event.toolCalls.map((call) => ({ type: 'tool-call', call }));
+    case 'tool-end':
+      return [{ type: 'tool-result', callId: event.callId, ok: event.ok, output: event.output }];
+    default:
+      return [];
+  }
+}
+
+/** The last chunk. A limit is an end with what there is, so it is `done`; its outcome says which. */
+export function lastChunk(outcome: Outcome): StreamChunk {
+  if (outcome.reason === 'interrupted') return { type: 'cancelled', reason: outcome.error?.message ?? 'interrupted' };
+  if (outcome.reason !== 'failed') return { type: 'done', outcome };
+  return { type: 'error', error: outcome.error ?? { kind: 'internal', message: 'It failed.' }, outcome };
+}

@@ -1,0 +1,135 @@
+/** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
+import { ChatcliError, DeadlineError, InterruptedError, messageOf } from '../errors.js';
+import { hasTurnsLeft } from '../kernel/step.js';
+import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
+import type { ModelRequest } from '../providers/types.js';
+import { askModel, withUsableCalls } from './ask-model.js';
+import { runRound } from './round.js';
+import type { QueuedInput } from './steer.js';
+import type { Turn } from './turn.js';
+import type { RunContext } from './types.js';
+
+/** What one run's actions share. */
+export type Performing = {
+  readonly ctx: RunContext;
+  readonly turn: Turn;
+  /** Ids that tool calls of the conversation have; grows. */
+  readonly usedIds: Set<string>;
+  /** Names of the tools that the last request offered: only these may its calls run. */
+  offered: ReadonlySet<string>;
+};
+
+/** Cancel and deadline are looked at first, then the budget, then what came in meanwhile; then the action is done. */
+export async function perform(
+  action: Exclude<Action, { kind: 'finish' }>,
+  state: State,
+  run: Performing,
+): Promise<Observation> {
+  const { ctx } = run;
+  if (action.kind === 'act') return { kind: 'results', results: await runRound(action.calls, withOffered(run)) };
+  if (ctx.signal.aborted) return stopFor(ctx.signal.reason);
+  const spent = ctx.budget.exhausted();
+  if (spent !== undefined) return { kind: 'stop', reason: 'budget', error: { kind: 'budget', message: spent } };
+  const waiting = action.purpose === 'turn' ? (ctx.options.inbox?.take() ?? []) : [];
+  if (waiting.length > 0) return { kind: 'input', texts: deliver(waiting, ctx) };
+  let text = '';
+  const keepDropped = (dropped: string) => {
+    text = dropped;
+  };
+  try {
+    return await ask(action, state, run, keepDropped);
+  } catch (thrown) {
+    const stop = stopFor(thrown);
+    // At a limit what had arrived is worth having; after a cancel or a failure it is only shown as dropped.
+    return stop.reason === 'timeout' ? { ...stop, text } : stop;
+  }
+}
+
+function withOffered({ ctx, offered }: Performing): RunContext {
+  if ([...ctx.tools.keys()].every((name) => offered.has(name))) return ctx;
+  return { ...ctx, tools: new Map([...ctx.tools].filter(([name]) => offered.has(name))) };
+}
+
+async function ask(
+  action: Extract<Action, { kind: 'reason' }>,
+  state: State,
+  run: Performing,
+  onDropped: (text: string) => void,
+): Promise<Observation> {
+  const { ctx, turn, usedIds } = run;
+  const number = turn.begin(action.purpose);
+  const request = await requestFor(action, state, ctx);
+  run.offered = new Set(request.tools.map((tool) => tool.name));
+  const reply = withUsableCalls(await askModel(request, ctx, onDropped), number, usedIds);
+  turn.replied(reply.finishReason, reply.usage);
+  const { text, reasoning, toolCalls } = reply;
+  ctx.emit({ type: 'message', text, ...(reasoning && { reasoning }), toolCalls });
+  ctx.emit({ type: 'usage', ...ctx.budget.totals() });
+  if (toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary') return { kind: 'reply', ...reply };
+  if (reply.finishReason === 'length') reportCut(ctx);
+  return finalText(reply, state, ctx);
+}
+
+async function requestFor(
+  action: Extract<Action, { kind: 'reason' }>,
+  state: State,
+  ctx: RunContext,
+): Promise<ModelRequest> {
+  const { maxTokens, memory, modelOptions, responseSchema, transformRequest, stream, headers } = ctx.options;
+  const request: ModelRequest = {
+    model: ctx.model,
+    messages: memory?.context(action.messages, state.openingCount) ?? action.messages,
+    tools: action.purpose === 'turn' ? ctx.toolSpecs : [],
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(modelOptions && { options: modelOptions }),
+    ...(stream === false && { stream }),
+    ...(headers && { headers }),
+    ...(responseSchema && action.purpose === 'turn' && { responseSchema }),
+  };
+  return transformRequest === undefined ? request : transformRequest(request, state);
+}
+
+/** A text without calls ends the run, unless something came in while it was made, or its form is refused. */
+async function finalText(reply: Reply, state: State, ctx: RunContext): Promise<Observation> {
+  const { inbox, checkAnswer } = ctx.options;
+  // With no turn left an input could not be answered: then the answer that is there counts.
+  if (inbox !== undefined && hasTurnsLeft({ ...state, turns: state.turns + 1 }) && !inbox.sealIfEmpty()) {
+    return { kind: 'reply', ...reply, followUps: deliver(inbox.take(), ctx) };
+  }
+  if (checkAnswer === undefined) return { kind: 'reply', ...reply };
+  const check = await checkAnswer(reply.text);
+  const attempt = state.refusals + 1;
+  if (check.ok) {
+    ctx.emit({ type: 'output-check', status: 'passed', attempt });
+    return { kind: 'reply', ...reply };
+  }
+  ctx.emit({ type: 'output-check', status: 'refused', attempt, feedback: check.feedback });
+  return { kind: 'reply', ...reply, refusal: check.feedback };
+}
+
+function deliver(inputs: readonly QueuedInput[], ctx: RunContext): readonly string[] {
+  for (const input of inputs) ctx.emit({ type: 'input', status: 'taken', ...input });
+  return inputs.map((input) => input.text);
+}
+
+function reportCut(ctx: RunContext): void {
+  const text = 'The reply reached its length limit and may be cut off.';
+  ctx.emit({ type: 'notice', level: 'warning', code: 'reply-cut', text });
+}
+
+/** Whose fault decides the form: a limit and a cancel are endings of their own, the rest is a failure. */
+function stopFor(thrown: unknown): Stop {
+  if (thrown instanceof DeadlineError) {
+    return { kind: 'stop', reason: 'timeout', error: { kind: 'timeout', message: thrown.message } };
+  }
+  if (thrown instanceof InterruptedError) {
+    return { kind: 'stop', reason: 'interrupted', error: { kind: 'interrupted', message: thrown.message } };
+  }
+  return { kind: 'stop', reason: 'failed', error: errorOf(thrown) };
+}
+
+/** What was thrown, as data. */
+export function errorOf(thrown: unknown): RunError {
+  if (!(thrown instanceof ChatcliError)) return { kind: 'internal', message: messageOf(thrown) };
+  return { kind: thrown.kind, message: thrown.message, ...(thrown.hint !== undefined && { hint: thrown.hint }) };
+}
