@@ -64,6 +64,8 @@ export type Limits = {
 /** A failure that ended a run, as data. `kind` is the family member's name, e.g. `provider`. */
 export type RunError = {
   readonly kind: string;
+  /** Tells failures of one kind apart, where it matters: `expired`, of a checkpoint. */
+  readonly code?: string;
   readonly message: string;
   readonly hint?: string;
 };

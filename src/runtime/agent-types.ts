@@ -101,8 +101,8 @@ export type RunHandle = {
   /** All events of the run, for one reader; leaving early cancels the run. */
   readonly events: AsyncIterable<AgentEvent>;
   /**
-   * Settles once, after the last event. How the run ended is in the outcome.
-   * @throws {CheckpointError} {UsageError} only for what keeps it from starting: a token, schema or folder of no use.
+   * Settles once, after the last event, and never rejects: how the run ended is in the outcome, also where a folder, a
+   * schema or a checkpoint (its `error.code` says why) kept it from starting.
    */
   readonly result: Promise<Outcome>;
 };

@@ -8,11 +8,14 @@ import { windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
+import { NO_USAGE } from '../kernel/step.js';
+import type { Outcome, RunError } from '../kernel/types.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
 import { createCheckpoints } from './checkpoint.js';
 import { chunksOf, lastChunk, type StreamChunk } from './chunks.js';
 import { type ContextOp, createConversation } from './lanes.js';
+import { errorOf } from './perform.js';
 import { createRunSlot } from './run-slot.js';
 import { createTelemetry } from './telemetry.js';
 import { createToolbox } from './toolbox.js';
@@ -65,7 +68,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
 
   function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
     if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
-    if (task.trim() === '') throw new RejectedError('no-task', 'There is no task.');
+    if (task.trim() === '' && ask.checkpoint === undefined) throw new RejectedError('no-task', 'There is no task.');
     const start: Omit<RunStart, 'form'> = {
       task,
       ask,
@@ -77,6 +80,9 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
       try {
         const form = typed ?? (ask.raw === true ? undefined : await formOf(options.output));
         return await runAgent(parts, { ...start, form }, run);
+      } catch (thrown) {
+        // It could not start: a folder, a schema or a checkpoint of no use.
+        return notStarted(errorOf(thrown));
       } finally {
         conversation.flushDeferred();
       }
@@ -129,6 +135,11 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     traces: traces.of,
     runs: traces.runs,
   };
+}
+
+function notStarted(error: RunError): Outcome {
+  const proof = { filesChanged: [], commandsSinceLastEdit: [] };
+  return { reason: 'failed', answer: '', turns: 0, usage: NO_USAGE, verdicts: [], proof, error };
 }
 
 async function formOf(output: AgentOptions['output']): Promise<AnswerForm | undefined> {

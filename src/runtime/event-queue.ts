@@ -35,9 +35,22 @@ export function createEventQueue<Item>(onLeave: () => void): EventQueue<Item> {
         }
       }
     } finally {
+      if (!ended && !left) onLeave();
       left = true;
-      if (!ended) onLeave();
     }
+  }
+
+  /** A generator that never began does not run its `finally`, so leaving before the first item is noticed here. */
+  function readOnce(): AsyncIterator<Item, void, undefined> {
+    const reader = read();
+    return {
+      next: () => reader.next(),
+      return: () => {
+        if (!ended && !left) onLeave();
+        left = true;
+        return reader.return();
+      },
+    };
   }
 
   return {
@@ -50,6 +63,6 @@ export function createEventQueue<Item>(onLeave: () => void): EventQueue<Item> {
       ended = true;
       notify();
     },
-    items: { [Symbol.asyncIterator]: read },
+    items: { [Symbol.asyncIterator]: readOnce },
   };
 }

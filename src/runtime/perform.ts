@@ -131,5 +131,11 @@ function stopFor(thrown: unknown): Stop {
 /** What was thrown, as data. */
 export function errorOf(thrown: unknown): RunError {
   if (!(thrown instanceof ChatcliError)) return { kind: 'internal', message: messageOf(thrown) };
-  return { kind: thrown.kind, message: thrown.message, ...(thrown.hint !== undefined && { hint: thrown.hint }) };
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+  return {
+    kind: thrown.kind,
+    ...(code !== undefined && { code }),
+    message: thrown.message,
+    ...(thrown.hint !== undefined && { hint: thrown.hint }),
+  };
 }

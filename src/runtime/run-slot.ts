@@ -42,8 +42,6 @@ export function createRunSlot(newId: () => string): RunSlot {
       if (current === run) current = undefined;
       events.end();
     });
-    // Whoever reads only the events must not take the process down with a run that could not start.
-    result.catch(() => undefined);
     return { id, events: events.items, result };
   }
 
