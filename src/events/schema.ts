@@ -24,8 +24,12 @@ export const usageSchema = z.strictObject({
 export const toolCallSchema = z.strictObject({ id: z.string().min(1), name: z.string(), arguments: z.string() });
 
 const durationMs = z.number().nonnegative();
-const runError = z.strictObject({ kind: z.string(),
-  code: z.string().optional(), message: z.string(), hint: z.string().optional() });
+const runError = z.strictObject({
+  kind: z.string(),
+  code: z.string().optional(),
+  message: z.string(),
+  hint: z.string().optional(),
+});
 const command = z.strictObject({ command: z.string(), exitCode: z.int().nullable() });
 const proof = z.strictObject({ filesChanged: z.array(z.string()), commandsSinceLastEdit: z.array(command) });
 const diffLine = z.strictObject({ sign: z.enum([' ', '+', '-']), line: z.int(), text: z.string() });
