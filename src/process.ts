@@ -27,8 +27,8 @@ const GIVE_UP_MS = 1_000; // after KILL: a process in an uninterruptible system 
 const DRAIN_MS = 250; // after the program's end, for output that is still on its way.
 const LEFT_GRACE_MS = 200; // between TERM and KILL for what a program left running.
 const POLL_MS = 20;
-const EXEC_MS = 2; // for a process that becomes another program; under load it is looked at again.
-const EXEC_LOOKS = 3;
+const EXEC_MS = 2; // for a process that becomes another program, which under load takes its time.
+const EXEC_LOOKS = 25;
 const WRAP_MS = 5_000; // in less no machine uses up all 32,768 process numbers and comes past ours again.
 
 /** On Linux the environment also gets `CHATCLI_COMMAND`, by which this run's processes are told from all others. */

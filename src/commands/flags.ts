@@ -22,6 +22,7 @@ export type RunFlags = {
   readonly dangerouslySkipPermissions?: boolean;
   readonly addDir?: readonly string[];
   readonly cwd?: string;
+  readonly checkpoint?: string;
   readonly envFile?: string;
   readonly plain?: boolean;
   readonly verbose?: boolean;
@@ -63,6 +64,7 @@ export function addRunFlags(command: Command): Command {
     )
     .option('--add-dir <folder>', 'a further folder that tools may use; repeatable', append)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+    .option('--checkpoint <file>', 'store the run there after each step, and go on from what is stored')
     .option('--env-file <path>', 'read our variables from this file as well')
     .option('--plain', 'no colours')
     .option('--verbose', "show the model's reasoning and the whole output of tools")

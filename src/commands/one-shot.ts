@@ -6,8 +6,9 @@ import { runWorker } from '../runtime/dispatch.js';
 import type { AnswerForm } from '../runtime/typed.js';
 import { workerNamed } from '../workers/select.js';
 import type { Worker } from '../workers/types.js';
+import { withCheckpoints } from './checkpoint-file.js';
 import { ENTRY_WORKERS, type Intent } from './intent.js';
-import type { Io } from './io.js';
+import { type Io, pathFrom } from './io.js';
 import { answerFormOf, heldTo, structuredOf } from './json-schema.js';
 import { pickWorker } from './pick-worker.js';
 import { createReport, type Report } from './report.js';
@@ -27,7 +28,7 @@ export async function runOneShot(intent: Intent, io: Io): Promise<number> {
     const run = await wire({ intent, io, report });
     try {
       const limit = { timeoutMs: run.timeoutMs, whose: 'The run', now: io.now, signal: io.signal };
-      const doing = { intent, report, form };
+      const doing = { intent, report, form, cwd: io.cwd };
       const outcome = await withTimeLimit(limit, (signal) => runTask(run, task, { ...doing, signal }));
       return report.outcome(outcome, await structuredOf(outcome, form));
     } finally {
@@ -42,10 +43,11 @@ type Doing = {
   readonly intent: Intent;
   readonly report: Report;
   readonly form: AnswerForm | undefined;
+  readonly cwd: string | undefined;
   readonly signal: AbortSignal;
 };
 
-async function runTask(run: WiredRun, task: string, { intent, report, form, signal }: Doing): Promise<Outcome> {
+async function runTask(run: WiredRun, task: string, { intent, report, form, signal, cwd }: Doing): Promise<Outcome> {
   const { tree } = run;
   const describe = (worker: Worker) =>
     report.setRun({ worker: worker.name, model: tree.modelOf(worker), budget: tree.budget, ledger: tree.ledger });
@@ -55,8 +57,15 @@ async function runTask(run: WiredRun, task: string, { intent, report, form, sign
   const picks = named === undefined && run.picksWorker;
   const worker = picks ? await pickWorker(tree, entry, task, signal) : entry;
   describe(worker);
+  const held = heldTo(form, tree, worker);
+  const { checkpoint } = intent.flags;
+  const file = checkpoint === undefined ? undefined : pathFrom(cwd, checkpoint);
+  const kept =
+    file === undefined
+      ? held
+      : await withCheckpoints(held, worker, { file, stateFolder: run.stateFolder, schema: form?.schema });
   // A key that was pasted or piped in is not for the model.
-  return runWorker(heldTo(form, tree, worker), {
+  return runWorker(kept, {
     worker,
     task: tree.toolContext.mask(task),
     index: 0,

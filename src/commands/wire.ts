@@ -30,6 +30,8 @@ import { spoolIn } from './spool.js';
 
 export type WiredRun = {
   readonly tree: RunTree;
+  /** Our own folder for what lasts over runs. */
+  readonly stateFolder: string;
   /** The time limit of the whole run, if it has one. */
   readonly timeoutMs: number | undefined;
   /** Whether one worker has to be picked before the run, since there is no delegation. */
@@ -110,6 +112,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 
   return {
     tree,
+    stateFolder: config.folders.state,
     timeoutMs: config.run.timeoutMs,
     picksWorker: intent.kind === 'agent' && !config.workers.parallel,
     close,

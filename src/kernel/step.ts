@@ -133,9 +133,8 @@ function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>):
   if (before.phase !== 'reason') throw new InvalidStep('A reply came while tool calls were open.');
   refuseBadIds(reply.toolCalls);
   const state = { ...before, usage: addUsage(before.usage, reply.usage) };
-  const isEmpty = reply.text.trim() === '' && reply.toolCalls.length === 0;
   if (reply.finishReason === 'content_filter') return onRefusal(state, reply);
-  if (isEmpty) return onEmptyReply(state);
+  if (isEmpty(reply)) return onEmptyReply(state);
 
   const recorded = record({ ...state, turns: state.turns + 1, emptyReplies: 0 }, reply);
   if (reply.toolCalls.length === 0) return onFinalText(recorded, reply);
@@ -191,15 +190,10 @@ function onEmptyReply(before: State): Step {
 function onResults(before: State, results: readonly ToolResult[]): Step {
   if (before.phase !== 'act') throw new InvalidStep('Results came while no tool call was open.');
   const calls = openCalls(before.messages);
-  const byId = new Map(results.map((result) => [result.callId, result]));
-  if (results.length !== calls.length || byId.size !== calls.length || !calls.every((call) => byId.has(call.id))) {
+  if (results.length !== calls.length) {
     throw new InvalidStep(`Each of the ${calls.length} open calls wants exactly one result.`);
   }
-  let state: State = before;
-  for (const call of calls) {
-    const result = byId.get(call.id);
-    if (result !== undefined) state = recordResult(state, call, result);
-  }
+  const state = calls.reduce((at: State, call) => recordResult(at, call, resultOf(call, results)), before);
   if (Object.values(state.stuck.counts).some((count) => count >= REPEATS_UNTIL_END)) {
     return finish(state, { reason: 'stuck', answer: lastText(state) });
   }
@@ -207,6 +201,12 @@ function onResults(before: State, results: readonly ToolResult[]): Step {
     return finish(state, { reason: 'denied', answer: lastText(state) });
   }
   return next(state);
+}
+
+function resultOf(call: ToolCall, results: readonly ToolResult[]): ToolResult {
+  const result = results.find(({ callId }) => callId === call.id);
+  if (result === undefined) throw new InvalidStep(`The open call ${call.id} has no result.`);
+  return result;
 }
 
 function recordResult(state: State, call: ToolCall, result: ToolResult): State {
@@ -258,14 +258,18 @@ function finish(state: State, end: End): Step {
 }
 
 function record(state: State, reply: Reply): State {
+  if (isEmpty(reply)) return state;
   const message: Message = {
     role: 'assistant',
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
   };
-  const isEmpty = reply.text.trim() === '' && reply.toolCalls.length === 0;
-  return isEmpty ? state : { ...state, messages: [...state.messages, message] };
+  return { ...state, messages: [...state.messages, message] };
+}
+
+function isEmpty(reply: Reply): boolean {
+  return reply.text.trim() === '' && reply.toolCalls.length === 0;
 }
 
 function closeCalls(state: State, output: string): State {

@@ -6,8 +6,9 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
   const last = messages.findLastIndex((message) => message.role === 'assistant');
   const assistant = messages[last];
   if (assistant?.role !== 'assistant') return [];
-  const answered = new Set(messages.slice(last + 1).map((message) => (message.role === 'tool' ? message.callId : '')));
-  return (assistant.toolCalls ?? []).filter((call) => !answered.has(call.id));
+  const behind = messages.slice(last + 1);
+  const isAnswered = ({ id }: ToolCall) => behind.some((message) => message.role === 'tool' && message.callId === id);
+  return (assistant.toolCalls ?? []).filter((call) => !isAnswered(call));
 }
 
 /** Answers each open call with `output`, so that the history can be sent again. */

@@ -55,9 +55,11 @@ export function createConverter({ sendReasoning }: { readonly sendReasoning: boo
   return {
     messages: (messages) =>
       messages.map((message) => {
-        const made = known.get(message) ?? convertMessage(message, sendReasoning);
-        known.set(message, made);
-        return made;
+        const made = known.get(message);
+        if (made !== undefined) return made;
+        const converted = convertMessage(message, sendReasoning);
+        known.set(message, converted);
+        return converted;
       }),
     tools: (tools) =>
       tools.map((tool) => {

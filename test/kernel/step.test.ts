@@ -25,12 +25,36 @@ const play = (seen: readonly Observation[], maxTurns = 30): Step =>
 const roles = (step: Step) => step.state.messages.map((message) => message.role);
 const denied = (callId: string): ToolResult => ({ callId, output: 'no', ok: false, code: 'denied', denied: true });
 
+/** Rounds of a shell call that is refused, one for each of `args`. */
+const refusals = (...args: string[]): Observation[] =>
+  args.flatMap((text, n) => [calls(call(`c${n}`, 'shell', text)), results({ ...denied(`c${n}`), output: `no ${n}` })]);
+
 /** `count` rounds of the same call, the n-th with the id `c<n>` and the result `output(n)`. */
 const rounds = (count: number, output: (round: number) => string, text = ''): Observation[] =>
   Array.from({ length: count }, (_, round) => [
     reply({ text, toolCalls: [call(`c${round}`)], finishReason: 'tool_calls' }),
     results(ok(`c${round}`, output(round))),
   ]).flat();
+
+describe('the first step', () => {
+  it('asks the model with the opening messages, with nothing counted yet', () => {
+    expect(start(TASK, { maxTurns: 3 })).toEqual({
+      state: {
+        phase: 'reason',
+        messages: TASK,
+        openingCount: 2,
+        limits: { maxTurns: 3 },
+        turns: 0,
+        emptyReplies: 0,
+        refusals: 0,
+        usage: NO_USAGE,
+        stuck: { seen: [], counts: {} },
+        denials: {},
+      },
+      action: { kind: 'reason', messages: TASK, purpose: 'turn' },
+    });
+  });
+});
 
 describe('what comes next', () => {
   it.each<[string, readonly Observation[], string]>([
@@ -52,12 +76,15 @@ describe('what comes next', () => {
 });
 
 describe('how a run ends', () => {
+  const blankCalls = reply({ text: ' \n', toolCalls: [call('b')], finishReason: 'tool_calls' });
+  const timeout: Observation = { kind: 'stop', reason: 'timeout' };
+
   it.each<[string, readonly Observation[], object]>([
     ['answered', [says('Done.')], { reason: 'answered', answer: 'Done.' }],
     [
       'failed by three empty replies in a row',
       [says(''), says(''), says('')],
-      { reason: 'failed', error: { kind: 'provider' } },
+      { reason: 'failed', error: { kind: 'provider', message: expect.stringContaining('3 empty replies') } },
     ],
     ['answered when only two replies in a row were empty', [says(''), says(''), says('Done.')], { reason: 'answered' }],
     [
@@ -68,7 +95,7 @@ describe('how a run ends', () => {
     [
       'failed by the content filter',
       [reply({ text: 'I', finishReason: 'content_filter' })],
-      { reason: 'failed', error: { kind: 'provider' } },
+      { reason: 'failed', error: { kind: 'provider', message: expect.stringContaining('content filter') } },
     ],
     ['stuck at the fifth same result', rounds(5, () => 'same'), { reason: 'stuck' }],
     [
@@ -81,19 +108,39 @@ describe('how a run ends', () => {
       [{ kind: 'stop', reason: 'timeout', text: 'Half a' }],
       { reason: 'timeout', answer: 'Half a' },
     ],
+    [
+      'timed out with the last words, where only blanks had arrived of the reply',
+      [...rounds(1, () => 'x', 'Looking.'), { kind: 'stop', reason: 'timeout', text: ' \n' }],
+      { reason: 'timeout', answer: 'Looking.' },
+    ],
+    [
+      'timed out with the last words, whatever calls came without words since',
+      [...rounds(1, () => 'x', 'Looking.'), calls(call('a')), results(ok('a')), blankCalls, timeout],
+      { reason: 'timeout', answer: 'Looking.' },
+    ],
     ['interrupted', [{ kind: 'stop', reason: 'interrupted' }], { reason: 'interrupted', answer: '' }],
     [
       'failed with the error that the driver saw',
       [{ kind: 'stop', reason: 'failed', error: { kind: 'provider', message: 'gone' } }],
       { reason: 'failed', error: { kind: 'provider', message: 'gone' } },
     ],
+    ['denied when the same call was refused three times', refusals('{}', '{}', '{}'), { reason: 'denied' }],
     [
-      'denied when the same call was refused three times',
-      [1, 2, 3].flatMap((n) => [calls(call(`c${n}`, 'shell')), results({ ...denied(`c${n}`), output: `no ${n}` })]),
+      'denied when the refused calls differ only in blanks around their arguments',
+      refusals('{}', ' {}', '{}\n'),
       { reason: 'denied' },
+    ],
+    [
+      'answered when three different calls were refused',
+      [...refusals('{"command":"a"}', '{"command":"b"}', '{"command":"c"}'), says('Done.')],
+      { reason: 'answered' },
     ],
   ])('%s', (_, seen, end) => {
     expect(play(seen).action).toMatchObject({ kind: 'finish', end });
+  });
+
+  it('has no error where none was seen', () => {
+    expect(play([timeout]).action).toStrictEqual({ kind: 'finish', end: { reason: 'timeout', answer: '' } });
   });
 
   it('does not give words of an earlier run as the last words of this one', () => {
@@ -101,11 +148,6 @@ describe('how a run ends', () => {
       maxTurns: 3,
     });
     expect(observe(first.state, { kind: 'stop', reason: 'interrupted' }).action).toMatchObject({ end: { answer: '' } });
-  });
-
-  it('observes nothing after the end', () => {
-    const { state } = play([says('Done.')]);
-    expect(() => observe(state, says('More.'))).toThrow(InvalidStep);
   });
 });
 
@@ -115,7 +157,10 @@ describe('the turn limit', () => {
   it('asks for a summary in one last request without tools', () => {
     const step = play(three, 3);
     expect(step.action).toMatchObject({ kind: 'reason', purpose: 'summary' });
-    expect(step.state.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('all 3 turns') });
+    expect(step.state.messages.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/all 3 turns.*still open/),
+    });
   });
 
   it('ends as a limit with the summary, not as an answer', () => {
@@ -130,10 +175,14 @@ describe('the turn limit', () => {
     expect(step.state.messages.at(-1)).toEqual({ role: 'assistant', content: 'Half.' });
   });
 
-  it('falls back to the last words when the summary is empty', () => {
-    expect(play([...rounds(1, () => 'r', 'On it.'), says('')], 1).action).toMatchObject({
-      end: { reason: 'turn-limit', answer: 'On it.' },
-    });
+  it.each(['', ' \n'])('falls back to the last words when the summary is %j, which is not recorded', (text) => {
+    const limited = play(
+      rounds(1, () => 'r', 'On it.'),
+      1,
+    );
+    const step = observe(limited.state, says(text));
+    expect(step.action).toMatchObject({ end: { reason: 'turn-limit', answer: 'On it.' } });
+    expect(step.state.messages).toEqual(limited.state.messages);
   });
 
   it('lets the last turn answer', () => {
@@ -189,20 +238,50 @@ describe('going in circles', () => {
     expect(play(seen).action).toMatchObject({ kind: 'finish', end: { reason: 'stuck' } });
   });
 
-  it('sees the same words in front of calls that bring nothing new', () => {
-    const seen = Array.from({ length: 6 }, (_, n) => [
-      reply({ text: 'Let me look.', toolCalls: [call(`c${n}`, `tool_${n % 3}`)] }),
+  it('sees a call again whatever blanks stand around its arguments', () => {
+    const seen = ['{}', ' {}', '{} ', '\n{}', '{}\n'].flatMap((args, n) => [
+      calls(call(`c${n}`, 'shell', args)),
       results(ok(`c${n}`, 'same')),
-    ]).flat();
-    const eighth = [0, 1, 2].flatMap((n) => [
-      reply({ text: 'Let me look.', toolCalls: [call(`d${n}`, `tool_${n}`)] }),
-      results(ok(`d${n}`, 'same')),
     ]);
-    const step = [...seen, ...eighth].reduce(
-      (current, observation) => (current.action.kind === 'finish' ? current : observe(current.state, observation)),
-      start(TASK, { maxTurns: 30 }),
-    );
-    expect(step.action).toMatchObject({ end: { reason: 'stuck' } });
+    expect(play(seen).action).toMatchObject({ kind: 'finish', end: { reason: 'stuck' } });
+  });
+
+  it('goes on counting in a run that an earlier version stored', () => {
+    const same = 3982148063973244; // What `rounds` with the result `same` came to in 0.1.0.
+    const { state } = start(TASK, { maxTurns: 30 });
+    const stored = { ...state, stuck: { seen: [same], counts: { [same]: 4 } } };
+    const [asks, answers] = rounds(1, () => 'same');
+    expect(observe(observe(stored, asks!).state, answers!).action).toMatchObject({
+      kind: 'finish',
+      end: { reason: 'stuck' },
+    });
+  });
+
+  describe('with the same words in front of calls that bring nothing new', () => {
+    /** Three tools in turn, each with one result: the words count from the third round, when nothing is new any more. */
+    const circle = (words: (round: number) => string, count: number) =>
+      Array.from({ length: count }, (_, n) => [
+        reply({ text: words(n), toolCalls: [call(`c${n}`, `tool_${n % 3}`)] }),
+        results(ok(`c${n}`, 'same')),
+      ]).flat();
+
+    it.each<[string, (round: number) => string]>([
+      ['the same words', () => 'Look.'],
+      ['words that differ in the blanks around them', (round) => `${' '.repeat(round)}Look.\n`],
+    ])('ends with the fifth time before its calls run: %s', (_, words) => {
+      const step = play(circle(words, 8).slice(0, -1));
+      expect(step.action).toEqual({ kind: 'finish', end: { reason: 'stuck', answer: words(7) } });
+      expect(step.state).toMatchObject({ phase: 'finished', turns: 8 });
+      expect(step.state.messages.at(-1)).toMatchObject({ callId: 'c7', content: expect.stringContaining('Not run') });
+    });
+
+    it.each<[string, (round: number) => string, number]>([
+      ['at the fourth time', () => 'Look.', 7],
+      ['where the words differ', (round) => `Look ${round}.`, 9],
+      ['where there are only blanks', () => ' \n', 9],
+    ])('goes on %s', (_, words, count) => {
+      expect(play(circle(words, count)).action.kind).toBe('reason');
+    });
   });
 });
 
@@ -252,6 +331,18 @@ describe('the history', () => {
     expect(stored).toEqual(play(seen, 9));
   });
 
+  it('adds usages count by count', () => {
+    const [left, right, sum] = [1, 10, 11].map((factor) => ({
+      requests: factor,
+      promptTokens: 2 * factor,
+      completionTokens: 3 * factor,
+      cachedTokens: 4 * factor,
+      reasoningTokens: 5 * factor,
+      totalTokens: 6 * factor,
+    }));
+    expect(addUsage(left!, right!)).toEqual(sum);
+  });
+
   it('sums the usage of all replies', () => {
     expect(play([calls(call('a')), results(ok('a')), says('Done.')]).state.usage).toEqual(
       addUsage(addUsage(NO_USAGE, { ...NO_USAGE, requests: 2 }), {
@@ -298,10 +389,12 @@ describe('an answer that is refused', () => {
     [
       'fails the run after the last retry',
       ['1', '2', '3', '4'].map(refused),
-      { reason: 'failed', error: { kind: 'output' } },
+      { reason: 'failed', error: { kind: 'output', message: expect.stringMatching(/4 times.*not 4/) } },
     ],
   ])('%s', (_, seen, end) => {
-    expect(play(seen).action).toMatchObject({ kind: 'finish', end });
+    const { state, action } = play(seen);
+    expect(action).toMatchObject({ kind: 'finish', end });
+    expect(state).toMatchObject({ phase: 'finished', turns: 4 });
   });
 
   it('has a budget of its own, apart from the turns', () => {
@@ -318,37 +411,42 @@ describe('reopening a stored state', () => {
   it.each<[string, readonly Observation[], object]>([
     ['asks the model where that was next', [calls(call('a')), results(ok('a'))], { kind: 'reason', purpose: 'turn' }],
     ['runs the calls that were open', [calls(call('a'), call('b'))], { kind: 'act', calls: [call('a'), call('b')] }],
+    ['asks for the summary where that was next', rounds(2, String), { kind: 'reason', purpose: 'summary' }],
   ])('%s', (_, seen, action) => {
-    const step = play(seen);
-    expect(reopen(JSON.parse(JSON.stringify(step.state)))).toMatchObject({ state: step.state, action });
-  });
-
-  it('asks for the summary where that was next', () => {
-    expect(reopen(play(rounds(2, String), 2).state).action).toMatchObject({ purpose: 'summary' });
+    const step = play(seen, 2);
+    expect(step.action).toMatchObject(action);
+    expect(reopen(JSON.parse(JSON.stringify(step.state)))).toEqual(step);
   });
 
   it('refuses a run that had ended', () => {
-    expect(() => reopen(play([says('Done.')]).state)).toThrow(InvalidStep);
+    const { state } = play([says('Done.')]);
+    expect(() => reopen(state)).toThrow(InvalidStep);
+    expect(() => reopen(state)).toThrow('has ended');
   });
 });
 
-describe('observations that do not fit are refused', () => {
+describe('observations that do not fit are refused, saying why', () => {
   const open = [calls(call('a'), call('b'))];
-  it.each<[string, readonly Observation[], Observation]>([
-    ['a result for a call that is not open', open, results(ok('a'), ok('z'))],
-    ['fewer results than open calls', open, results(ok('a'))],
-    ['two results for one call', open, results(ok('a'), ok('a'))],
-    ['more results than open calls', open, results(ok('a'), ok('b'), ok('b'))],
-    ['a reply while calls are open', open, says('Hi.')],
-    ['results while none are awaited', [], results(ok('a'))],
-    ['two calls with one id', [], calls(call('a'), call('a'))],
-    ['input while calls are open', open, { kind: 'input', texts: ['x'] }],
-    ['a call without an id', [], calls(call(''))],
-    ['a call without a name', [], calls(call('a', ''))],
-  ])('%s', (_, before, bad) => {
+  it.each<[string, readonly Observation[], Observation, string]>([
+    ['a result for a call that is not open', open, results(ok('a'), ok('z')), 'call b has no result'],
+    ['fewer results than open calls', open, results(ok('a')), '2 open calls'],
+    ['two results for one call', open, results(ok('a'), ok('a')), 'call b has no result'],
+    ['more results than open calls', open, results(ok('a'), ok('b'), ok('b')), '2 open calls'],
+    ['a reply while calls are open', open, says('Hi.'), 'reply came while'],
+    ['results while none are awaited', [], results(ok('a')), 'no tool call was open'],
+    ['an empty batch while none is awaited', [], results(), 'no tool call was open'],
+    ['two calls with one id', [], calls(call('a'), call('a')), 'unique'],
+    ['input while calls are open', open, { kind: 'input', texts: ['x'] }, 'no model call was next'],
+    ['a call without an id', [], calls(call('')), 'not empty'],
+    ['a call without a name', [], calls(call('a', '')), 'no name'],
+    ['anything once the run has ended', [says('Done.')], says('More.'), 'has ended'],
+  ])('%s', (_, before, bad, words) => {
     const { state } = play(before);
     const copy = structuredClone(state);
     expect(() => observe(state, bad)).toThrow(InvalidStep);
+    expect(() => observe(state, bad)).toThrow(
+      expect.objectContaining({ name: 'InvalidStep', message: expect.stringContaining(words) }),
+    );
     expect(state).toEqual(copy);
   });
 });
