@@ -30,7 +30,7 @@ async function main(): Promise<number> {
       `node ${process.version} on ${process.platform}, ${availableParallelism()} cores (${cpus()[0]?.model ?? '?'})`,
     );
     console.log(
-      `floor: ${relative(root, contest.floorPath)}; medians (of --version and turns the fastest tenth), all taking turns\n`,
+      `floor: ${relative(root, contest.floorPath)}; medians (--version, turns: the fastest tenth of the runs), all taking turns\n`,
     );
     for (const figuresOf of FIGURES) figures.push(...(await figuresOf(contest)));
   } catch (thrown) {

@@ -23,8 +23,6 @@ export type StartedProcess = {
   /** The group's id, which is the process's own as well. */
   readonly group: number;
   readonly child: Pick<ChildProcess, 'once' | 'stdout' | 'stderr'>;
-  /** Hands over the input. A program that waits for it has done nothing before. */
-  feed(): void;
 };
 
 /** A program could not be started; `code` is the system's word, e.g. `ENOENT`, `EACCES`, `E2BIG`. */
@@ -61,8 +59,8 @@ async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Prom
   }
   if (child.pid === undefined) throw new ProcessStartError(file, (await once(child, 'error'))[0]);
   // A program may end before it has read all of its input.
-  child.stdin?.on('error', () => undefined);
-  return { child, group: child.pid, feed: () => child.stdin?.end(input) };
+  child.stdin?.on('error', () => undefined).end(input);
+  return { child, group: child.pid };
 }
 
 async function startByExeca({ file, args, cwd, env, input }: ProcessStart): Promise<StartedProcess> {
@@ -79,6 +77,5 @@ async function startByExeca({ file, args, cwd, env, input }: ProcessStart): Prom
     verbose: 'none',
   });
   if (child.pid === undefined) throw new ProcessStartError(file, await child);
-  // Execa has handed it over.
-  return { child, group: child.pid, feed: () => undefined };
+  return { child, group: child.pid };
 }

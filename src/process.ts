@@ -84,7 +84,7 @@ type Running = {
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   if (request.signal?.aborted) return { ...NO_EXIT, ...NO_OUTPUT, timedOut: false, interrupted: true };
   const [mark, startedAt] = [newMark(), performance.now()];
-  const { child, group, feed } = await startProcess({ ...request, env: { ...request.env, ...mark } });
+  const { child, group } = await startProcess({ ...request, env: { ...request.env, ...mark } });
   request.groups?.add(group);
   try {
     const exited = new Promise<Exit>((resolve) => {
@@ -98,10 +98,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
       request,
     );
     const closed = Promise.all([exited, output.ended]);
-    // Only a living process tells them: one that waits for its input is sure to be.
-    const pipes = farEndsOf(group);
-    feed();
-    const ending = await waitForEnd({ group, pipes, mark, startedAt, exited, closed }, request);
+    // Only a living process tells its pipes; of one that was faster than we are, the mark is left.
+    const ending = await waitForEnd({ group, pipes: farEndsOf(group), mark, startedAt, exited, closed }, request);
     return { ...ending, ...(await output.finish()) };
   } finally {
     request.groups?.remove(group);

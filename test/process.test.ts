@@ -288,7 +288,9 @@ describe('groups', () => {
       groups,
       onOutput: () => {},
     });
-    while (sleep.alive() < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    // The group is listed when the start has come through, which may be after both already run.
+    do await new Promise((resolve) => setTimeout(resolve, 20));
+    while (sleep.alive() < 2);
     groups.killAll();
     const result = await run;
     expect(result.signal).toBe('SIGKILL');

@@ -80,18 +80,15 @@ async function locateFolder(
   throw new ToolFailure('folder-missing', `There is no folder ${cwd}. Leave "cwd" out to start in the workspace root.`);
 }
 
-type CommandLine = { readonly file: string; readonly args: readonly string[]; readonly input?: string };
-
 /**
- * Bash without its start-up files, given the very command that was judged; `sh` where there is no bash. Some words of ours
+ * Bash without its start-up files, given the very command that was judged; `sh` where there is no bash. A few words of ours
  * stand before it: a second shell that kept them apart would take 2 ms of CPU time at each call.
  */
-function commandLine(command: string, bash: string | undefined): CommandLine {
+function commandLine(command: string, bash: string | undefined): { file: string; args: string[] } {
   const [file, ...flags] = bash === undefined ? ['/bin/sh'] : [bash, '--noprofile', '--norc'];
-  if (process.platform === 'win32') return { file, args: [...flags, '-c', command] };
-  // The command begins when `runProcess` has looked at the shell, and hands over an empty line. Two pipes lose the order
-  // between stdout and stderr; one for both keeps it, and only the shell can make it one.
-  return { file, args: [...flags, '-c', `read -r _;exec </dev/null 2>&1;${command}`], input: '\n' };
+  // Two pipes lose the order between stdout and stderr; one for both keeps it, and only the shell can make it one.
+  const joined = process.platform === 'win32' ? command : `exec 2>&1;${command}`;
+  return { file, args: [...flags, '-c', joined] };
 }
 
 function explainStart(thrown: unknown): never {
