@@ -26,6 +26,7 @@ import { openProvider } from './open-provider.js';
 import { createPermissions } from './permissions.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 
 export type WiredRun = {
@@ -63,8 +64,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
-  const tools = createTools({ groups: io.groups });
-  const workers = builtinWorkers([...tools.keys()]);
+  const skills = await openSkills(io.env, workspace.root, config.folders.config);
+  const tools = new Map([...createTools({ groups: io.groups }), ...skills.tools]);
+  const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, config.folders.config);
   const values = { workers: describeCatalogue(catalogue(workers)) };
   const environment = {
@@ -96,7 +98,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
     limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
     systemPromptOf: (worker) =>
-      redactor.mask(systemPrompt({ prompt: worker.prompt, values, environment, instructions })),
+      redactor.mask(
+        [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),
+      ),
     decide: permissions.decide,
     ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
   };

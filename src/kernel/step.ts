@@ -12,7 +12,7 @@ import {
   rememberText,
   repeatsOf,
 } from './stuck.js';
-import { answerOpenCalls, openCalls, resultMessage } from './transcript.js';
+import { answerOpenCalls, InvalidStep, openCalls, resultMessage } from './transcript.js';
 import type {
   Action,
   End,
@@ -33,6 +33,8 @@ const EMPTY_REPLIES_UNTIL_END = 3;
 /** The same call refused this often ends the run: asking again will not help. */
 const DENIALS_UNTIL_END = 3;
 
+export { InvalidStep, reopen } from './transcript.js';
+
 export const NO_USAGE: Usage = {
   requests: 0,
   promptTokens: 0,
@@ -51,11 +53,6 @@ const CUT_OFF =
 const EMPTY_NUDGE = 'Your last reply was empty. Go on with the task: call a tool, or give the final answer.';
 const STUCK_NOTE =
   '\n\n[This is the third time that this call gave this same result. Try something else, or say what blocks you.]';
-
-/** An observation that does not fit the state. The state it was offered to is as it was. */
-export class InvalidStep extends Error {
-  override readonly name = 'InvalidStep';
-}
 
 /** The first step of a run over `messages`, which end with the task. */
 export function start(messages: readonly Message[], limits: Limits): Step {
@@ -96,25 +93,6 @@ export function observe(state: State, seen: Observation): Step {
 /** Whether another model call would still be a turn of the run, and not its summary. */
 export function hasTurnsLeft(state: State): boolean {
   return state.turns < state.limits.maxTurns;
-}
-
-/**
- * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
- * @throws {InvalidStep} when the run had ended.
- */
-export function reopen(state: State): Step {
-  switch (state.phase) {
-    case 'act':
-      return act(state, openCalls(state.messages));
-    case 'reason':
-      return reason(state);
-    case 'summary':
-      return { state, action: { kind: 'reason', messages: state.messages, purpose: 'summary' } };
-    case 'finished':
-      throw new InvalidStep('The run has ended: it cannot be gone on with.');
-    default:
-      return state.phase satisfies never;
-  }
 }
 
 /** The sum of two usages, count by count. */

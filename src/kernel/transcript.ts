@@ -1,5 +1,10 @@
 /** Keeps a history valid: behind each tool call, before anything else, exactly one result. */
-import type { Message, ToolCall } from './types.js';
+import type { Message, State, Step, ToolCall } from './types.js';
+
+/** An observation that does not fit the state. The state it was offered to is as it was. */
+export class InvalidStep extends Error {
+  override readonly name = 'InvalidStep';
+}
 
 /** The calls at the end of a history that have no result yet. */
 export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
@@ -40,4 +45,23 @@ export function repair(messages: readonly Message[], output: string): readonly M
     }
   }
   return repaired;
+}
+
+/**
+ * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
+ * @throws {InvalidStep} when the run had ended.
+ */
+export function reopen(state: State): Step {
+  switch (state.phase) {
+    case 'act':
+      return { state, action: { kind: 'act', calls: openCalls(state.messages) } };
+    case 'reason':
+      return { state, action: { kind: 'reason', messages: state.messages, purpose: 'turn' } };
+    case 'summary':
+      return { state, action: { kind: 'reason', messages: state.messages, purpose: 'summary' } };
+    case 'finished':
+      throw new InvalidStep('The run has ended: it cannot be gone on with.');
+    default:
+      return state.phase satisfies never;
+  }
 }

@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { calls, says } from '../fixtures/model-server.js';
 import { makePlace } from './place.js';
-import { chatcli } from './support.js';
+import { lastResult, toolsIn } from './reading.js';
+import { chatcli, play } from './support.js';
 
 const page = (name: string) => `---\nname: ${name}\ndescription: When to use ${name}.\n---\nBody.\n`;
 
@@ -36,5 +38,20 @@ describe('chatcli skills', () => {
 
   it('says so where there are none', async () => {
     expect(await chatcli(['skills'])).toMatchObject({ exitCode: 0, stdout: 'No skills.\n', stderr: '' });
+  });
+
+  it("offers the user's skills to every run by name, hands over a body on demand, and none of the project's", async () => {
+    const place = makePlace({ '.agents/skills/theirs/SKILL.md': page('theirs') });
+    const file = join(place.home, '.agents/skills/mine/SKILL.md');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, page('mine'));
+
+    const run = await play([calls('load_skill', { name: 'mine' }), says('ok')], ['coder', 'x'], { place });
+
+    const [first] = run.requests;
+    expect(first?.body.messages[0].content).toContain('- mine: When to use mine.');
+    expect(JSON.stringify(first?.body)).not.toContain('theirs');
+    expect(toolsIn(first)).toContain('load_skill');
+    expect(lastResult(run)).toContain('Body.');
   });
 });

@@ -1,0 +1,39 @@
+/** The skills that runs of the command line offer: the user's own. A project's wait for a trusted folder. */
+import { homedir } from 'node:os';
+import { loadSkills, readSkillBody, skillFolders, skillIndex } from '../context/skills.js';
+import { createLoadSkillTool } from '../tools/load-skill/tool.js';
+import type { Tool } from '../tools/types.js';
+import type { Worker } from '../workers/types.js';
+
+export type OpenedSkills = {
+  /** `load_skill`, or nothing where there are no skills. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** What the system prompt says of them; empty without any. */
+  readonly index: readonly string[];
+  /** The workers, each with `load_skill` if there are skills. */
+  readonly offeredTo: (workers: ReadonlyMap<string, Worker>) => ReadonlyMap<string, Worker>;
+};
+
+/** Reads the heads of the user's skills; a body is read when the model asks for it. */
+export async function openSkills(
+  env: Readonly<Record<string, string | undefined>>,
+  root: string,
+  config: string,
+): Promise<OpenedSkills> {
+  const folders = skillFolders({ root, home: env.HOME || homedir(), config });
+  const { skills } = await loadSkills(folders.filter(({ scope }) => scope === 'user'));
+  if (skills.length === 0) return { tools: new Map(), index: [], offeredTo: (workers) => workers };
+  const tool = createLoadSkillTool({
+    names: skills.map((skill) => skill.name),
+    read: async (name) => {
+      const skill = skills.find((each) => each.name === name);
+      return skill && readSkillBody(skill);
+    },
+  });
+  return {
+    tools: new Map([[tool.name, tool]]),
+    index: [skillIndex(skills)],
+    offeredTo: (workers) =>
+      new Map([...workers].map(([name, worker]) => [name, { ...worker, tools: [...worker.tools, tool.name] }])),
+  };
+}
