@@ -53,6 +53,8 @@ export { openaiChat } from './providers/openai-chat.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
 export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';
+export type { TextProtocolOptions } from './providers/text-protocol.js';
+export { withTextProtocol } from './providers/text-protocol.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
 export type {
   Agent,

@@ -147,7 +147,7 @@ function hintFor(kind: Kind, status: number, endpoint: Endpoint): string | undef
         ? `Check the plan and the billing of your account at ${endpoint.name}.`
         : undefined;
     case 'no-tools':
-      return `The model ${model} cannot call tools. Choose another with -m NAME.`;
+      return `The model ${model} cannot call tools. Choose another with -m NAME, or let it write its calls as text: CHATCLI_TOOL_PROTOCOL=auto or text.`;
     case 'bad-request':
       return status === 404 ? `Check the model (${model}) and the base URL (${baseUrl}).` : undefined;
     default:

@@ -43,6 +43,8 @@ export type ModelDelta =
       readonly waitMs: number;
       readonly reason: string;
     }
+  /** Something a person should know; `code` is for programs. It says nothing about the reply. */
+  | { readonly type: 'notice'; readonly code: string; readonly text: string }
   /** Bytes came that show nothing yet, e.g. pieces of a call's arguments: the stream is alive. */
   | { readonly type: 'activity' }
   | { readonly type: 'end'; readonly finishReason: FinishReason };

@@ -126,6 +126,9 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       ctx.budget.countRequest();
       ctx.emit(delta);
       return;
+    case 'notice':
+      ctx.emit({ type: 'notice', level: 'warning', code: delta.code, text: delta.text });
+      return;
     case 'activity':
       return;
     case 'end':
