@@ -7,6 +7,7 @@ import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
 import { presetNamed } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
+import { withTextProtocol } from '../providers/text-protocol.js';
 import type { Provider } from '../providers/types.js';
 import type { Io } from './io.js';
 
@@ -38,7 +39,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const preset = presetNamed(endpoint.name);
   // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
   const { openaiChat } = await import('../providers/openai-chat.js');
-  const { firstByteTimeoutMs, idleTimeoutMs, maxRetries } = config.requests;
+  const { firstByteTimeoutMs, idleTimeoutMs } = config.requests;
   const client = openaiChat({
     name: endpoint.name,
     baseUrl: endpoint.baseUrl,
@@ -50,8 +51,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
     idleTimeoutMs,
     now: io.now,
   });
-  const provider = withRetry(client, { maxAttempts: maxRetries + 1, now: io.now });
-  return { provider, model, costOf: cost, close: () => client.close() };
+  return { provider: completed(client, config, io), model, costOf: cost, close: () => client.close() };
 }
 
 async function openScripted(
@@ -70,8 +70,12 @@ async function openScripted(
     });
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
-  const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
-  return { provider: retrying, model, costOf: () => 0, close: () => undefined };
+  return { provider: completed(provider, config, io), model, costOf: () => 0, close: () => undefined };
+}
+
+/** Patience goes around the protocol: a reply that breaks off is read anew from its first character. */
+function completed(provider: Provider, { toolProtocol, requests }: Config, { now }: Io): Provider {
+  return withRetry(withTextProtocol(provider, { mode: toolProtocol }), { maxAttempts: requests.maxRetries + 1, now });
 }
 
 async function findEndpoint(model: string | undefined): Promise<Endpoint> {

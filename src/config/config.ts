@@ -5,10 +5,11 @@ import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { Resolved } from './resolve.js';
-import type { LogLevel } from './value-types.js';
+import type { LogLevel, ToolProtocol } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;
+  readonly toolProtocol: ToolProtocol;
   readonly workers: WorkerSettings;
   /** What all workers of a run may use together; absent: no limit. */
   readonly run: {
@@ -45,6 +46,7 @@ export function configFrom(
   const { values } = resolved;
   return {
     provider: more.provider,
+    toolProtocol: values.CHATCLI_TOOL_PROTOCOL,
     workers: {
       parallel: values.CHATCLI_AGENT_PARALLEL_MODE,
       maxTurns: values.CHATCLI_AGENT_WORKER_MAX_TURNS,

@@ -12,6 +12,7 @@ import {
   line,
   logLevel,
   type TextType,
+  toolProtocol,
   usd,
   usdPerMillion,
 } from './value-types.js';
@@ -101,6 +102,12 @@ export const VARIABLES = {
     group: 'provider',
     type: line,
     help: 'The JSON file with the replies of the provider `scripted`.',
+  },
+  CHATCLI_TOOL_PROTOCOL: {
+    group: 'provider',
+    type: toolProtocol,
+    default: 'auto',
+    help: 'How tools are offered: `native`, `text` (in the prompt) or `auto` (text where the endpoint says that the model has no tools).',
   },
 
   OPENROUTER_API_KEY: presetKey('openrouter'),

@@ -45,6 +45,11 @@ export const approvalMode = oneOf<ApprovalMode>(APPROVAL_MODES, {
   yolo: 'full-auto',
 });
 
+/** How tools are offered to a model. */
+export type ToolProtocol = 'auto' | 'native' | 'text';
+
+export const toolProtocol = oneOf<ToolProtocol>(['auto', 'native', 'text']);
+
 /** Also takes the names other programs use, since LOG_LEVEL may be set for one of them. */
 export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'silent'], {
   trace: 'debug',

@@ -16,6 +16,7 @@ describe('loadConfig', () => {
     const folder = (...parts: string[]) => path.join(bench.home, ...parts, 'chatcli');
     const expected: Config = {
       provider: { kind: 'none' },
+      toolProtocol: 'auto',
       workers: { parallel: true, maxTurns: 30, timeoutMs: 600_000, own: {}, fromFlags: {} },
       run: {},
       requests: { maxRetries: 3, firstByteTimeoutMs: 120_000, idleTimeoutMs: 75_000 },
@@ -58,6 +59,7 @@ describe('loadConfig', () => {
     });
     expect(config).toStrictEqual({
       provider: { kind: 'none' },
+      toolProtocol: 'auto',
       workers: {
         parallel: false,
         maxTurns: 12,

@@ -97,6 +97,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
   CHATCLI_BASE_URL: URL_,
   OPENAI_BASE_URL: URL_,
   CHATCLI_SCRIPT: LINE,
+  CHATCLI_TOOL_PROTOCOL: {
+    valid: [
+      ['auto', 'auto'],
+      ['Native', 'native'],
+      ['text', 'text'],
+    ],
+    invalid: ['none', 'xml', ''],
+  },
   CHATCLI_PRICE_INPUT: USD_PER_MILLION,
   CHATCLI_PRICE_OUTPUT: USD_PER_MILLION,
   OPENROUTER_API_KEY: KEY,
@@ -199,6 +207,7 @@ describe('the schema', () => {
   it('has the defaults that the README promises', () => {
     const defaults = names.flatMap((name) => (variable(name).default ? [[name, variable(name).default]] : []));
     expect(Object.fromEntries(defaults)).toEqual({
+      CHATCLI_TOOL_PROTOCOL: 'auto',
       CHATCLI_AGENT_WORKER_MAX_TURNS: '30',
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
