@@ -67,33 +67,43 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
     else if (shown !== '') pieces.push({ type: 'text', text: shown });
   }
 
+  function track(text: string): void {
+    if (!isThought) for (const char of text) MARKS.includes(char) ? tracker.mark(char) : tracker.text(char);
+  }
+
   /** Takes text that holds no block. */
   function pass(text: string): void {
-    for (const char of text) MARKS.includes(char) ? tracker.mark(char) : tracker.text(char);
+    track(text);
     say(text);
   }
 
   function scan(text: string): void {
-    for (let at = 0; at < text.length && !isOver; at += 1) {
-      if (start === '' && block === undefined) {
-        SPECIAL.lastIndex = at;
-        const next = SPECIAL.exec(text)?.index ?? text.length;
-        const plain = text.slice(at, next);
-        if (!isThought) tracker.text(plain);
-        say(plain);
-        at = next;
-      }
+    let at = 0;
+    while (at < text.length && !isOver) {
+      if (start === '' && block === undefined) at = scanText(text, at);
       const char = text[at];
-      if (char !== undefined) take(char);
+      if (char === undefined) return;
+      if (block !== undefined) read(block, char);
+      else extend(char);
+      at += 1;
     }
   }
 
-  function take(char: string): void {
-    if (block !== undefined) read(block, char);
-    else if (start !== '') extend(char);
-    else if (mayStart(char)) start = char;
-    else if (isThought) say(char);
-    else pass(char);
+  /** Says the text from `from` to where something may start; gives back the place behind that. */
+  function scanText(text: string, from: number): number {
+    for (let at = from; ; at += 1) {
+      SPECIAL.lastIndex = at;
+      const next = SPECIAL.exec(text)?.index ?? text.length;
+      const char = text[next];
+      if (!isThought) tracker.text(text.slice(at, next));
+      at = next;
+      if (char === undefined || mayStart(char)) {
+        say(text.slice(from, next));
+        start = char ?? '';
+        return next + 1;
+      }
+      if (!isThought) tracker.mark(char);
+    }
   }
 
   function mayStart(char: string): boolean {
@@ -113,8 +123,7 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
     } else {
       const text = start;
       start = '';
-      if (isThought) say(text);
-      else pass(text);
+      pass(text);
       scan(char);
     }
   }
