@@ -45,9 +45,10 @@ export function withTextProtocol(provider: Provider, { mode = 'auto' }: TextProt
     } catch (thrown) {
       if (mode !== 'auto' || hasBegun || !(thrown instanceof ProviderError && thrown.failure === 'no-tools'))
         throw thrown;
-      // Workers that run side by side find it out together.
-      if (!withoutTools.has(request.model)) yield noticeFor(request.model);
+      // Workers that run side by side find it out together: only the first one tells.
+      const isNews = !withoutTools.has(request.model);
       withoutTools.add(request.model);
+      if (isNews) yield noticeFor(request.model);
       yield* asText();
     }
   }

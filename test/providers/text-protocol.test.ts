@@ -281,6 +281,18 @@ describe('a model whose endpoint says that it has no tools', () => {
     ]);
   });
 
+  it('is told of once, also by workers that find it out side by side', async () => {
+    const scripted = createScriptedProvider([
+      { error: { kind: 'no-tools', message: 'no' } },
+      { error: { kind: 'no-tools', message: 'no' } },
+      { text: 'a' },
+      { text: 'b' },
+    ]);
+    const provider = withTextProtocol(scripted);
+    const both = await Promise.all([drain(provider, { tools: [SPEC] }), drain(provider, { tools: [SPEC] })]);
+    expect(both.flat().filter(({ type }) => type === 'notice')).toHaveLength(1);
+  });
+
   it('gets what it called natively before, as text', async () => {
     const turns: Turns = (request, index) => {
       if (index === 0) return calls('read_file', { path: 'a.ts' });
