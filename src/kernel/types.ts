@@ -138,6 +138,16 @@ export type Observation =
   | { readonly kind: 'results'; readonly results: readonly ToolResult[] }
   /** What came in before a model call. */
   | { readonly kind: 'input'; readonly texts: readonly string[] }
+  /**
+   * A shorter history in the place of the one so far, made before a model call so that it fits the model's window.
+   * `openingCount` as in `State`; `usage` is what making it cost.
+   */
+  | {
+      readonly kind: 'context';
+      readonly messages: readonly Message[];
+      readonly openingCount: number;
+      readonly usage?: Usage;
+    }
   | Stop;
 
 /** Repetition memory of `stuck.ts`. */
@@ -157,6 +167,10 @@ export type State = {
   /** Model calls whose reply was recorded, the summary not counted. */
   readonly turns: number;
   readonly emptyReplies: number;
+  /** Replies in a row that were cut off at their length limit. */
+  readonly cutReplies: number;
+  /** The pieces so far of an answer that was cut off, joined. */
+  readonly cutAnswer: string;
   /** Answers that were refused. */
   readonly refusals: number;
   readonly usage: Usage;

@@ -10,7 +10,7 @@ import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
-import type { RunContext, RunTask, WorkerLimits } from './types.js';
+import type { RunContext, RunTask, WindowPort, WorkerLimits } from './types.js';
 
 /** What all workers of one tree share. */
 export type RunTree = {
@@ -28,6 +28,8 @@ export type RunTree = {
   /** How a worker's task is run: the loop, or a pipeline around it. */
   readonly runTask: RunTask;
   readonly modelOf: (worker: Worker) => string;
+  /** Of a model's window; absent: requests are kept within none. */
+  readonly windowOf?: (model: string) => WindowPort;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
   /** What is special about the run of the root worker; those it delegates to have none of it. */
   readonly rootOptions: RunOptions;
@@ -55,11 +57,13 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
   const { signal, parentRunId, delegate, runId = tree.newId() } = placement;
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
   const tools = toolsOf(worker, tree.tools, delegate !== undefined);
+  const model = tree.modelOf(worker);
   return {
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
     worker,
-    model: tree.modelOf(worker),
+    model,
+    ...(tree.windowOf && { window: tree.windowOf(model) }),
     limits: tree.limitsOf(worker),
     provider: tree.provider,
     tools,

@@ -65,7 +65,7 @@ export type LogEntry =
       readonly replacement?: { readonly messages: readonly Message[]; readonly base: number };
     };
 
-export type ContextEvent = Extract<EventBody, { type: 'context' }>;
+export type ContextEvent = Extract<EventBody, { type: 'context'; operationId: string }>;
 
 export type ConversationOptions = {
   /** What of a lane enters the next run; all of it by default. */

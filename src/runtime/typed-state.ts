@@ -28,6 +28,8 @@ export const stateSchema = z
     limits: z.object({ maxTurns: z.int().positive(), maxOutputRetries: count.optional() }),
     turns: count,
     emptyReplies: count,
+    cutReplies: count,
+    cutAnswer: z.string(),
     refusals: count,
     usage: usageSchema,
     stuck: z.strictObject({ seen: z.array(z.number()), counts: z.record(z.string(), count) }),

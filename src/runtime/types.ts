@@ -1,5 +1,5 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
-import type { ApprovalAnswer, ApprovalQuestion, EventBody } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, EventBody, WindowSize } from '../events/types.js';
 import type { Limits, Outcome } from '../kernel/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider, ToolSpec } from '../providers/types.js';
@@ -8,6 +8,13 @@ import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import type { Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
+
+/** The size of a model's window: at once where it is known, else by asking for it. */
+export type WindowPort = {
+  readonly known?: WindowSize;
+  /** Never fails: a stated default where nobody says. */
+  readonly find: () => Promise<WindowSize>;
+};
 
 /** What a worker may spend on one run. */
 export type WorkerLimits = Limits & { readonly timeoutMs: number };
@@ -32,6 +39,8 @@ export type RunContext = {
   /** Asks the person; resolves `no` at once where nobody can answer. */
   readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
   readonly budget: Budget;
+  /** How large the model's window is; absent: nobody knows, and requests are kept within none. */
+  readonly window?: WindowPort;
   /** What the whole tree did to files and which commands it ran. */
   readonly ledger: Ledger;
   /** What a library user changed about this run. */
