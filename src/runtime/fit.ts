@@ -3,10 +3,8 @@
  * step changes what requests begin with, and the provider's cache is lost by it: first old observations become shorter,
  * then a summary takes the place of the older part, and only where that fails it is left out.
  */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { planCompaction, summaryRequest } from '../context/compact.js';
-import { type Extent, fileOf, shrinkable, shrunk, type Observation as ToolMessage } from '../context/shrink.js';
+import { type Extent, fileOf, shrinkable, shrunk } from '../context/shrink.js';
 import { createTokenCounter, totalOf } from '../context/tokens.js';
 import { roomIn, windowInWords } from '../context/window.js';
 import { messageOf, ProviderError } from '../errors.js';
@@ -14,6 +12,7 @@ import type { ContextFill, WindowSize } from '../events/types.js';
 import type { Message, Observation, State, Usage } from '../kernel/types.js';
 import { addUsage, NO_USAGE } from '../kernel/usage.js';
 import type { ModelRequest, ToolSpec } from '../providers/types.js';
+import { keepWhole } from '../tools/keep-whole.js';
 import { askModel } from './ask-model.js';
 import type { RunContext } from './types.js';
 
@@ -141,7 +140,12 @@ export function createFitter(ctx: RunContext): Fitter {
     const changed = [...messages];
     for (const place of shrinkable(messages, extent, recentRounds)) {
       const message = messages[place];
-      if (message?.role === 'tool') changed[place] = shrunk(message, extent, await keptIn(message, ctx));
+      if (message?.role === 'tool')
+        changed[place] = shrunk(
+          message,
+          extent,
+          fileOf(message) ?? (await keepWhole(message.content, message.callId, ctx.toolContext)),
+        );
     }
     return changed;
   }
@@ -216,20 +220,6 @@ function requestOf({ model, options }: RunContext): Omit<ModelRequest, 'messages
 /** A summary is no answer: nobody is shown it as one. */
 function quiet(ctx: RunContext): RunContext {
   return { ...ctx, emit: (body) => (body.type === 'retry' ? ctx.emit(body) : undefined) };
-}
-
-/** Where the whole of a result can be read; written when it is made shorter for the first time. */
-async function keptIn(message: ToolMessage, { toolContext }: RunContext): Promise<string | undefined> {
-  const known = fileOf(message);
-  if (known !== undefined) return known;
-  try {
-    const file = join(await toolContext.spoolDirectory(), `result-${message.callId.replace(/[^\w-]/g, '_')}.txt`);
-    await writeFile(file, message.content, { mode: 0o600 });
-    return file;
-  } catch {
-    // A full disk must not end the run; what is left of the result says that the rest is gone.
-    return undefined;
-  }
 }
 
 function tellFailedSummary(why: string, ctx: RunContext): void {

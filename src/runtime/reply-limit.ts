@@ -24,11 +24,11 @@ export function createReplyLimit(ctx: RunContext): ReplyLimit {
   let mayRaise = true;
 
   function noteCut({ usage }: Reply, { maxTokens = 0 }: ModelRequest): void {
-    raised = mayRaise ? Math.max(RAISED_TOKENS, RAISED_BY * Math.max(usage.completionTokens, maxTokens)) : undefined;
-    mayRaise = false;
-    const how = raised === undefined ? '' : ` The limit is raised to ${raised} tokens.`;
+    if (mayRaise) raised = Math.max(RAISED_TOKENS, RAISED_BY * Math.max(usage.completionTokens, maxTokens));
+    const how = mayRaise ? ` The limit is raised to ${raised} tokens.` : '';
     const text = `The reply was cut off at its length limit; the model is asked to go on.${how}`;
     ctx.emit({ type: 'notice', level: 'info', code: 'reply-cut', text });
+    mayRaise = false;
   }
 
   async function askWithin(request: ModelRequest, onDropped: (text: string) => void): Promise<Reply> {
