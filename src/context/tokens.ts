@@ -19,7 +19,7 @@ export type TokenCounter = {
 /** 1 token for each CJK character, each two digits or signs, and each four letters or blanks; rounded up. */
 export function estimateTokens(text: string): number {
   let quarters = 0;
-  for (let index = 0; index < text.length; index += 1) quarters += quartersOf(text.charCodeAt(index));
+  for (let index = 0; index < text.length; index += 1) quarters += QUARTERS[text.charCodeAt(index)] ?? 1;
   return Math.ceil(quarters / 4);
 }
 
@@ -64,22 +64,16 @@ export function totalOf({ system, tools, user, assistant, results }: TokenParts)
   return system + tools + user + assistant + results;
 }
 
-function quartersOf(code: number): number {
-  if (code < 0x80) return QUARTERS[code] ?? 1;
-  return isCjk(code) ? 4 : 1;
-}
+/** Kana, Han with its first extension and its compatibility forms, and Hangul: from, to before. */
+const CJK: readonly (readonly [number, number])[] = [
+  [0x3040, 0x3100],
+  [0x3400, 0x4dc0],
+  [0x4e00, 0xa000],
+  [0xac00, 0xd7b0],
+  [0xf900, 0xfb00],
+];
 
-/** By ASCII code: letters and blanks come many to a token, digits and signs few. */
-const QUARTERS = Uint8Array.from({ length: 0x80 }, (_, code) => (/[\sa-z]/i.test(String.fromCharCode(code)) ? 1 : 2));
-
-/** Kana, Han with its first extension and its compatibility forms, and Hangul. */
-function isCjk(code: number): boolean {
-  if (code < 0x3040) return false;
-  return (
-    code <= 0x30ff ||
-    (code >= 0x3400 && code <= 0x4dbf) ||
-    (code >= 0x4e00 && code <= 0x9fff) ||
-    (code >= 0xac00 && code <= 0xd7af) ||
-    (code >= 0xf900 && code <= 0xfaff)
-  );
-}
+/** Quarters of a token by character code: letters and blanks come many to a token, digits and signs few. */
+const QUARTERS = new Uint8Array(0x10000).fill(1);
+for (let code = 0x21; code < 0x80; code += 1) if (!/[a-z]/i.test(String.fromCharCode(code))) QUARTERS[code] = 2;
+for (const [from, to] of CJK) QUARTERS.fill(4, from, to);
