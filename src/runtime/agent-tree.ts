@@ -18,7 +18,7 @@ import type { RunTree } from './context.js';
 import { createLedger } from './ledger.js';
 import { runLoop } from './loop.js';
 import type { RunOptions } from './options.js';
-import type { WindowPort, WorkerLimits } from './types.js';
+import type { WorkerLimits } from './types.js';
 
 const DEFAULT_TURNS = 30;
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -45,7 +45,7 @@ export type TreeParts = {
 
 export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly worker: Worker } {
   const { options, tools, workspace, now } = parts;
-  const { limits = {}, approve, approvalMode = 'ask' } = options;
+  const { limits = {}, approve, approvalMode = 'ask', contextWindow } = options;
   const worker: Worker = {
     name: AGENT_WORKER,
     description: 'An agent of a library user.',
@@ -85,7 +85,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     rootOptions: parts.runOptions,
     runTask: runLoop,
     modelOf: () => options.model ?? '',
-    ...(options.contextWindow !== undefined && { windowOf: windowOf(options.contextWindow) }),
+    ...(contextWindow !== undefined && { windowOf: async () => ({ tokens: contextWindow, source: 'setting' }) }),
     limitsOf: () => limitsOf(options, parts.ask),
     systemPromptOf: () => parts.systemPrompt,
     decide: (request) => decide(request, policy),
@@ -96,11 +96,6 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     },
   };
   return { tree, worker };
-}
-
-function windowOf(tokens: number): () => WindowPort {
-  const size = { tokens, source: 'setting' } as const;
-  return () => ({ known: size, find: async () => size });
 }
 
 /** What binds one run. */

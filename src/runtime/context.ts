@@ -1,7 +1,7 @@
 /** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
 
 import type { Emitter } from '../events/emitter.js';
-import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import { advertise } from '../tools/spec.js';
@@ -10,7 +10,7 @@ import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
-import type { RunContext, RunTask, WindowPort, WorkerLimits } from './types.js';
+import type { RunContext, RunTask, WorkerLimits } from './types.js';
 
 /** What all workers of one tree share. */
 export type RunTree = {
@@ -28,8 +28,8 @@ export type RunTree = {
   /** How a worker's task is run: the loop, or a pipeline around it. */
   readonly runTask: RunTask;
   readonly modelOf: (worker: Worker) => string;
-  /** Of a model's window; absent: requests are kept within none. */
-  readonly windowOf?: (model: string) => WindowPort;
+  /** The window of a model: see `RunContext.window`. */
+  readonly windowOf?: (model: string) => Promise<WindowSize>;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
   /** What is special about the run of the root worker; those it delegates to have none of it. */
   readonly rootOptions: RunOptions;
@@ -58,12 +58,13 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
   const tools = toolsOf(worker, tree.tools, delegate !== undefined);
   const model = tree.modelOf(worker);
+  const { windowOf } = tree;
   return {
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
     worker,
     model,
-    ...(tree.windowOf && { window: tree.windowOf(model) }),
+    ...(windowOf && { window: () => windowOf(model) }),
     limits: tree.limitsOf(worker),
     provider: tree.provider,
     tools,

@@ -55,7 +55,7 @@ export type Fitter = {
 /** For one run. What it learns of the model's way to count stays with it. */
 export function createFitter(ctx: RunContext): Fitter {
   const counter = createTokenCounter();
-  let window: WindowSize | undefined = ctx.window?.known;
+  let window: WindowSize | undefined;
   /** What the endpoint counted, by what we estimated. */
   let ratio = 1;
   let refusals = 0;
@@ -68,7 +68,8 @@ export function createFitter(ctx: RunContext): Fitter {
   async function fit(state: State, tools: readonly ToolSpec[]): Promise<ContextObservation | undefined> {
     const tokens = estimate(state.messages, tools);
     if (tokens <= FITS_ANYWHERE_TOKENS) return undefined;
-    window ??= await ctx.window?.find();
+    // A server of one's own may know better later, and what it refused says most.
+    if (window?.source !== 'refusal') window = await ctx.window?.();
     if (window === undefined) return undefined;
     const room = roomIn(window.tokens, ctx.options.maxTokens);
     if (tokens <= room * FULL_SHARE) return undefined;

@@ -9,13 +9,6 @@ import type { Budget } from './budget.js';
 import type { Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
 
-/** The size of a model's window: at once where it is known, else by asking for it. */
-export type WindowPort = {
-  readonly known?: WindowSize;
-  /** Never fails: a stated default where nobody says. */
-  readonly find: () => Promise<WindowSize>;
-};
-
 /** What a worker may spend on one run. */
 export type WorkerLimits = Limits & { readonly timeoutMs: number };
 
@@ -39,8 +32,11 @@ export type RunContext = {
   /** Asks the person; resolves `no` at once where nobody can answer. */
   readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
   readonly budget: Budget;
-  /** How large the model's window is; absent: nobody knows, and requests are kept within none. */
-  readonly window?: WindowPort;
+  /**
+   * How large the model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept
+   * within none.
+   */
+  readonly window?: () => Promise<WindowSize>;
   /** What the whole tree did to files and which commands it ran. */
   readonly ledger: Ledger;
   /** What a library user changed about this run. */

@@ -70,12 +70,18 @@ describe('a run within the window', () => {
     ).toBe(true);
   });
 
-  it('says what fills the window', async () => {
-    const run = await bench({ turns: model(1), tools: [reader(400)], contextWindow: 32_000, spool }, TASK);
-    const last = run.events.findLast((event) => event.type === 'usage');
-    expect(last?.context).toMatchObject({ isEstimate: false, window: { tokens: 32_000, source: 'setting' } });
-    expect(last?.context?.parts.results).toBeGreaterThan(100);
-    expect(last?.context?.parts.system).toBeGreaterThan(0);
+  it('says what fills the window, and asks for its size only when that may matter', async () => {
+    const fillsOf = ({ events }: Benched) => events.flatMap((event) => (event.type === 'usage' ? [event.context] : []));
+    const small = await bench({ turns: model(1), tools: [reader(400)], contextWindow: 32_000, spool }, TASK);
+    expect(fillsOf(small).every((fill) => fill?.window === undefined)).toBe(true);
+
+    const large = await bench({ turns: model(4), tools: [reader(4_000)], contextWindow: 32_000, spool }, TASK);
+    const [first, ...rest] = fillsOf(large);
+    expect(first).toMatchObject({ isEstimate: true, parts: { results: 0 } });
+    expect(rest.at(-2)).toMatchObject({ isEstimate: true, window: { tokens: 32_000, source: 'setting' } });
+    expect(rest.at(-2)?.parts.results).toBeGreaterThan(3_000);
+    // The last reply said what it counted.
+    expect(rest.at(-1)).toMatchObject({ isEstimate: false, tokens: 3 });
   });
 });
 
