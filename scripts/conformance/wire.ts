@@ -88,6 +88,7 @@ async function ask(provider: Provider): Promise<Outcome> {
         case 'retry':
           throw new Error(`it wanted to try again: ${delta.reason}`);
         case 'activity':
+        case 'reasoning-items':
           break;
         case 'end':
           finishReason = delta.finishReason;

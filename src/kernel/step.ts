@@ -241,6 +241,7 @@ function record(state: State, reply: Reply): State {
     role: 'assistant',
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
+    ...(reply.reasoningItems ? { reasoningItems: reply.reasoningItems } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
   };
   return { ...state, messages: [...state.messages, message] };

@@ -62,8 +62,14 @@ async function ask(
   run.offered = new Set(request.tools.map((tool) => tool.name));
   const reply = withUsableCalls(await askModel(request, ctx, onDropped), number, usedIds);
   turn.replied(reply.finishReason, reply.usage);
-  const { text, reasoning, toolCalls } = reply;
-  ctx.emit({ type: 'message', text, ...(reasoning && { reasoning }), toolCalls });
+  const { text, reasoning, reasoningItems, toolCalls } = reply;
+  ctx.emit({
+    type: 'message',
+    text,
+    ...(reasoning && { reasoning }),
+    ...(reasoningItems && { reasoningItems }),
+    toolCalls,
+  });
   ctx.emit({ type: 'usage', ...ctx.budget.totals() });
   if (toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary') return { kind: 'reply', ...reply };
   if (reply.finishReason === 'length') reportCut(ctx);
