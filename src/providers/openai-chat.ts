@@ -162,8 +162,9 @@ function headersOf({ apiKey, organization, project, headers }: OpenaiChatOptions
 /**
  * The deltas of a reply. Neighbouring pieces of text that came in together are joined: a reader of 50,000 deltas has
  * then a few hundred to show, and none of them later.
+ * @throws {ProviderError} {HttpError} when it is none, or breaks off.
  */
-async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, void, undefined> {
+export async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, void, undefined> {
   const reducer = createChunkReducer();
   let sawDone = false;
   try {
