@@ -1,5 +1,5 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
-import { ProviderError } from '../errors.js';
+import { BudgetError, ProviderError } from '../errors.js';
 import type { FinishReason, Opaque, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
@@ -29,7 +29,8 @@ const emptyDraft = (): Draft => ({
 /**
  * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
  * `onDropped` is told what had arrived of a reply that did not become whole.
- * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
+ * @throws the signal's reason on abort; {BudgetError} where another try would be one request too many; whatever the
+ * provider throws otherwise. What had been shown of a dropped
  * reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
@@ -47,8 +48,10 @@ export async function askModel(
         // A wait that is announced is no silence.
         alive(delta.type === 'retry' ? delta.waitMs : 0);
         if (delta.type === 'retry') {
+          const broken = draft;
           spend();
           draft = emptyDraft();
+          stopIfSpent(broken, delta.reason, ctx);
         }
         take(delta, draft, ctx);
       }
@@ -72,6 +75,14 @@ export async function askModel(
     finishReason: draft.finishReason,
     usage: draft.usage,
   };
+}
+
+/** A retry is a request like any other: the budget is looked at before it. */
+function stopIfSpent(broken: Draft, reason: string, ctx: RunContext): void {
+  const spent = ctx.budget.exhausted();
+  if (spent === undefined) return;
+  reportIncomplete(broken, ctx);
+  throw new BudgetError(`${spent} The last request failed: ${reason}`);
 }
 
 /**

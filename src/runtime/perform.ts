@@ -1,5 +1,5 @@
 /** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
-import { ChatcliError, DeadlineError, InterruptedError, messageOf } from '../errors.js';
+import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf } from '../errors.js';
 import { hasTurnsLeft } from '../kernel/step.js';
 import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
@@ -127,6 +127,9 @@ function reportCut(ctx: RunContext): void {
 function stopFor(thrown: unknown): Stop {
   if (thrown instanceof DeadlineError) {
     return { kind: 'stop', reason: 'timeout', error: { kind: 'timeout', message: thrown.message } };
+  }
+  if (thrown instanceof BudgetError) {
+    return { kind: 'stop', reason: 'budget', error: { kind: 'budget', message: thrown.message } };
   }
   if (thrown instanceof InterruptedError) {
     return { kind: 'stop', reason: 'interrupted', error: { kind: 'interrupted', message: thrown.message } };
