@@ -87,6 +87,13 @@ export class DeadlineError extends ChatcliError {
   }
 }
 
+/** No further request may leave, since what the run may spend is spent; an outcome of its own. */
+export class BudgetError extends ChatcliError {
+  constructor(message: string) {
+    super('internal', message);
+  }
+}
+
 /** What runs share was destroyed from outside. */
 export class WorkerError extends ChatcliError {
   constructor(reason: string) {

@@ -5,7 +5,7 @@ import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
-import { presetNamed } from '../providers/presets.js';
+import { presetFor, reasoningFormOf } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
 import { withTextProtocol } from '../providers/text-protocol.js';
 import type { Provider } from '../providers/types.js';
@@ -36,16 +36,17 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const cost = costFunction(config);
   refuseUnknownPrice(config, model, cost);
 
-  const preset = presetNamed(endpoint.name);
+  const preset = presetFor(endpoint.name, endpoint.baseUrl);
   // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
   const { openaiChat } = await import('../providers/openai-chat.js');
-  const { firstByteTimeoutMs, idleTimeoutMs } = config.requests;
+  const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = config.requests;
   const client = openaiChat({
     name: endpoint.name,
     baseUrl: endpoint.baseUrl,
     apiKey: endpoint.apiKey,
     ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
-    ...(preset?.sendReasoning && { sendReasoning: true }),
+    reasoning: reasoningFormOf(preset, sendReasoning),
+    isReasoningFixed: sendReasoning !== 'auto',
     ...(preset?.tokensField && { tokensField: preset.tokensField }),
     firstByteTimeoutMs,
     idleTimeoutMs,

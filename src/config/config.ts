@@ -1,6 +1,7 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
+import type { ReasoningSetting } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
@@ -25,6 +26,7 @@ export type Config = {
     readonly maxRetries: number;
     readonly firstByteTimeoutMs: number;
     readonly idleTimeoutMs: number;
+    readonly sendReasoning: ReasoningSetting;
   };
   /** For a model whose price is not known. */
   readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number };
@@ -70,6 +72,7 @@ export function configFrom(
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,
       idleTimeoutMs: values.CHATCLI_IDLE_TIMEOUT,
+      sendReasoning: values.CHATCLI_SEND_REASONING,
     },
     log: logFrom(resolved, more.cwd),
     folders: more.folders,

@@ -11,6 +11,7 @@ import {
   integer,
   line,
   logLevel,
+  reasoningSetting,
   type TextType,
   toolProtocol,
   usd,
@@ -185,6 +186,12 @@ export const VARIABLES = {
     type: integer(0, 20),
     default: '3',
     help: 'How often a request that failed for a passing reason is sent again.',
+  },
+  CHATCLI_SEND_REASONING: {
+    group: 'network',
+    type: reasoningSetting,
+    default: 'auto',
+    help: "Whether a model's earlier reasoning goes back to it: `auto` (where the provider needs it), `always` or `never`.",
   },
   CHATCLI_FIRST_BYTE_TIMEOUT: {
     group: 'network',

@@ -1,6 +1,7 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
 import * as z from 'zod';
 import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
+import type { ReasoningSetting } from '../providers/presets.js';
 import { DURATION_FORM, parseDuration } from './durations.js';
 
 /** A zod type that reads text; its issue's message completes "allowed is …". */
@@ -57,6 +58,8 @@ export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'sile
   fatal: 'error',
   off: 'silent',
 });
+
+export const reasoningSetting = oneOf<ReasoningSetting>(['auto', 'always', 'never'], { on: 'always', off: 'never' });
 
 /** Never refuses: other programs read NO_COLOR and FORCE_COLOR too, and by their rules any text may stand there. */
 export const anyText = textType('any text', (text) => text);

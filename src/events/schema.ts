@@ -21,7 +21,14 @@ export const usageSchema = z.strictObject({
   totalTokens: count,
 });
 
-export const toolCallSchema = z.strictObject({ id: z.string().min(1), name: z.string(), arguments: z.string() });
+export const opaqueSchema = z.record(z.string(), z.unknown());
+
+export const toolCallSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  arguments: z.string(),
+  extra: opaqueSchema.optional(),
+});
 
 const durationMs = z.number().nonnegative();
 const runError = z.strictObject({
@@ -90,6 +97,7 @@ const turnEnd = event('turn-end', {
 const message = event('message', {
   text: z.string(),
   reasoning: z.string().optional(),
+  reasoningItems: z.array(opaqueSchema).optional(),
   toolCalls: z.array(toolCallSchema),
   incomplete: z.literal(true).optional(),
 });

@@ -163,7 +163,9 @@ function withInput(state: State, texts: readonly string[]): State {
 
 /** The tool-free reply at a turn limit. Calls in it are dropped: there are no turns left to run them in. */
 function onSummary(before: State, reply: Reply): Step {
-  const state = record({ ...before, usage: addUsage(before.usage, reply.usage) }, { ...reply, toolCalls: [] });
+  const spent = { ...before, usage: addUsage(before.usage, reply.usage) };
+  if (reply.finishReason === 'content_filter') return onRefusal(spent, reply);
+  const state = record(spent, { ...reply, toolCalls: [] });
   return finish(state, { reason: 'turn-limit', answer: reply.text.trim() === '' ? saidSoFar(before) : reply.text });
 }
 
@@ -257,6 +259,7 @@ function record(state: State, reply: Reply): State {
     role: 'assistant',
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
+    ...(reply.reasoningItems ? { reasoningItems: reply.reasoningItems } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
   };
   return { ...state, messages: [...state.messages, message] };

@@ -1,11 +1,16 @@
 /** The words of the loop. Plain JSON data, no functions: a state can be stored after any step and read back. */
 
+/** What an endpoint gives along and wants back as it was. Plain JSON that only the endpoint can read. */
+export type Opaque = Readonly<Record<string, unknown>>;
+
 /** A tool call as the model wrote it. `arguments` is JSON text; it may be broken, and is kept as it came. */
 export type ToolCall = {
   /** Unique within the conversation, never empty: the runtime gives one where the provider did not. */
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** Goes back with the call: Gemini's thought signature, without which it refuses the next request. */
+  readonly extra?: Opaque;
 };
 
 export type Message =
@@ -15,6 +20,8 @@ export type Message =
       readonly role: 'assistant';
       readonly content: string;
       readonly reasoning?: string;
+      /** The same reasoning in the endpoint's own form, signed or encrypted, to go back as it came. */
+      readonly reasoningItems?: readonly Opaque[];
       readonly toolCalls?: readonly ToolCall[];
     }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly content: string };
@@ -38,6 +45,7 @@ export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' |
 export type Reply = {
   readonly text: string;
   readonly reasoning?: string;
+  readonly reasoningItems?: readonly Opaque[];
   readonly toolCalls: readonly ToolCall[];
   readonly finishReason: FinishReason;
   readonly usage: Usage;

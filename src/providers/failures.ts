@@ -22,6 +22,8 @@ const TOO_LONG =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|(input|prompt|request|message)s? (is|are|was) too (long|large)|too many (input )?tokens|reduce the length|input token count .* exceeds|maximum prompt length|exceeds? the (available|model'?s?|maximum) (context|input)|context .{0,12}overflow|exceeded model token limit/i;
 const NO_TOOLS =
   /(does not|doesn't|do not|not) support[^.]{0,40}\b(tools?|function)|\b(tools?|tool use|function calling)[^.]{0,30}(is|are) not supported|support tool use|enable-auto-tool-choice|tools param requires/i;
+/** Not `reasoning_effort`, which is about the request. */
+export const NAMES_REASONING = /\breasoning(_content|_details)?\b|\bthinking\b/i;
 const FILTERED = /content_filter|content_policy|ResponsibleAI/i;
 
 /** For a response with a failing status. `body` is its text, `now` the milliseconds since the epoch. */
@@ -32,15 +34,16 @@ export function failureOfResponse(
   now: number,
 ): ProviderError {
   const { status } = response;
-  const complaint = complaintInText(body);
-  const retryAfterMs = retryAfterOf(response.headers, now) ?? complaint.retryAfterMs;
-  const kind = kindOf({ ...complaint, status, retryAfterMs }, endpoint.hasTools);
+  const told = complaintInText(body);
+  const retryAfterMs = retryAfterOf(response.headers, now) ?? told.retryAfterMs;
+  const complaint = { ...told, status, retryAfterMs };
+  const kind = kindOf(complaint, endpoint.hasTools);
   const words = complaint.message === '' ? 'no message' : complaint.message;
   return new ProviderError(kind.failure, `${endpoint.name} answered ${status}: ${words}`, {
     retryable: kind.retryable,
     retryAfterMs,
     status,
-    hint: hintFor(kind, status, endpoint),
+    hint: hintFor(kind, complaint, endpoint),
   });
 }
 
@@ -137,7 +140,7 @@ function retryAfterOf(headers: HttpResponse['headers'], now: number): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-function hintFor(kind: Kind, status: number, endpoint: Endpoint): string | undefined {
+function hintFor(kind: Kind, { status, message }: Complaint, endpoint: Endpoint): string | undefined {
   const { keyVariable, model, baseUrl } = endpoint;
   switch (kind.failure) {
     case 'auth':
@@ -149,7 +152,10 @@ function hintFor(kind: Kind, status: number, endpoint: Endpoint): string | undef
     case 'no-tools':
       return `The model ${model} cannot call tools. Choose another with -m NAME, or let it write its calls as text: CHATCLI_TOOL_PROTOCOL=auto or text.`;
     case 'bad-request':
-      return status === 404 ? `Check the model (${model}) and the base URL (${baseUrl}).` : undefined;
+      if (status === 404) return `Check the model (${model}) and the base URL (${baseUrl}).`;
+      return NAMES_REASONING.test(message)
+        ? 'CHATCLI_SEND_REASONING=auto, always or never sets whether earlier reasoning goes back to the model.'
+        : undefined;
     default:
       return undefined;
   }

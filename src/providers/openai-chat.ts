@@ -2,7 +2,7 @@
  * Chat Completions of any endpoint, through the openai package (see openai-client.ts) with our own reading of the
  * stream: for 50,000 deltas the SDK's needs 5 times as long, and it hides JSON, HTML and broken lines.
  */
-import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
+import type { ChatCompletionCreateParams, ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import type { ResponseFormatJSONSchema } from 'openai/resources/shared';
 import { ConfigError, ProviderError } from '../errors.js';
 import { createHttpClient, HttpError, type HttpResponse } from '../http.js';
@@ -12,6 +12,7 @@ import { adaptedDialect, type Dialect } from './dialect.js';
 import { type Endpoint, failureOfNetwork, failureOfResponse, withoutKey } from './failures.js';
 import { parseJson } from './json.js';
 import { createCompletions, responseOf } from './openai-client.js';
+import type { ReasoningForm } from './presets.js';
 import { DONE, type EventBatch, readEvents } from './reply-body.js';
 import { type ChunkReducer, createChunkReducer } from './stream.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
@@ -25,8 +26,10 @@ export type OpenaiChatOptions = {
   readonly apiKey?: string;
   /** Where the key comes from, for the hint at a refused one. */
   readonly keyVariable?: string;
-  /** See `createConverter`; false by default. */
-  readonly sendReasoning?: boolean;
+  /** How the reasoning of earlier replies goes back; `none` by default. */
+  readonly reasoning?: ReasoningForm;
+  /** Whether it stays so, whatever the endpoint says of it. By default another form is tried once. */
+  readonly isReasoningFixed?: boolean;
   readonly tokensField?: Dialect['tokensField'];
   readonly organization?: string;
   readonly project?: string;
@@ -62,19 +65,23 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
     headers: headersOf(options),
   });
   const completions = createCompletions(baseUrl, http);
-  const converter = createConverter({ sendReasoning: options.sendReasoning ?? false });
   let dialect: Dialect = {
     sendsStreamOptions: true,
     tokensField: options.tokensField ?? 'max_tokens',
     sendsResponseFormat: true,
+    reasoning: options.reasoning ?? 'none',
+    mayChangeReasoning: options.isReasoningFixed !== true,
+    sendsCallExtras: true,
   };
+  let converter = createConverter(dialect);
 
   function paramsOf(request: ModelRequest): ChatCompletionCreateParams {
     const { model, messages, tools, maxTokens, responseSchema } = request;
     return {
       ...freeOptions(request),
       model,
-      messages: converter.messages(messages),
+      // Reasoning is nothing that the SDK's types know of.
+      messages: converter.messages(messages) as ChatCompletionMessageParam[],
       ...(tools.length > 0 && { tools: converter.tools(tools) }),
       ...(maxTokens !== undefined && { [dialect.tokensField]: maxTokens }),
       stream: request.stream ?? true,
@@ -95,6 +102,7 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
       const adapted = adaptedDialect(sentDialect, { status: response.status, body, sentSchema });
       if (adapted === undefined) throw failureOfResponse(response, body, endpoint, now());
       dialect = adapted;
+      converter = createConverter(dialect);
     }
   }
 
@@ -154,8 +162,9 @@ function headersOf({ apiKey, organization, project, headers }: OpenaiChatOptions
 /**
  * The deltas of a reply. Neighbouring pieces of text that came in together are joined: a reader of 50,000 deltas has
  * then a few hundred to show, and none of them later.
+ * @throws {ProviderError} {HttpError} when it is none, or breaks off.
  */
-async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, void, undefined> {
+export async function* readReply(response: HttpResponse): AsyncGenerator<ModelDelta, void, undefined> {
   const reducer = createChunkReducer();
   let sawDone = false;
   try {

@@ -36,7 +36,7 @@ export async function* readEvents(response: HttpResponse): AsyncGenerator<EventB
     size += bytes.length;
     if (form === 'unknown') form = formOf(start, response);
     if (form === 'events') for (const part of start) yield { events: sse.push(part), isTail: false };
-    if (size > (form === 'json' ? JSON_LIMIT_BYTES : PAGE_LIMIT_BYTES)) break;
+    else if (size > (form === 'json' ? JSON_LIMIT_BYTES : PAGE_LIMIT_BYTES)) break;
   }
   const text = Buffer.concat(form === 'events' ? [] : start).toString();
   if (form === 'json') yield { events: [wholeReply(text, response), DONE], isTail: false };

@@ -8,6 +8,8 @@ import { createCallAssembler } from './calls.js';
 import { complaintIn } from './complaint.js';
 import { failureOfChunk } from './failures.js';
 import { asRecord, countOf, type JsonRecord, textOf } from './json.js';
+import { createReasoningItems } from './reasoning-items.js';
+import { createThinkTags, type ThinkTags } from './think-tags.js';
 import type { ModelDelta } from './types.js';
 
 export type ChunkReducer = {
@@ -49,12 +51,14 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
-/** Finish reasons that are failures of the endpoint (OpenRouter, DeepSeek, Zhipu). */
-const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
+/** Finish reasons that are failures of the endpoint (OpenRouter, DeepSeek, Zhipu, vLLM). */
+const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error', 'abort']);
 
 /** A reducer for one reply. The work per chunk does not grow with what came before. */
 export function createChunkReducer(): ChunkReducer {
   const assembler = createCallAssembler();
+  const reasoningItems = createReasoningItems();
+  const thinkTags = createThinkTags();
   let usage: Counts | undefined;
   let finishReason: FinishReason | undefined;
   let hasContent = false;
@@ -66,22 +70,23 @@ export function createChunkReducer(): ChunkReducer {
 
   function readBody(body: JsonRecord, isWhole: boolean): readonly ModelDelta[] {
     if (Array.isArray(body.tool_calls)) for (const fragment of body.tool_calls) assembler.add(fragment, isWhole);
-    // Some send the same reasoning under both names.
-    const reasoning = textOf(body.reasoning_content) || textOf(body.reasoning);
+    // Some send the same reasoning under several names.
+    const inItems = Array.isArray(body.reasoning_details) ? reasoningItems.add(body.reasoning_details) : '';
+    const reasoning = textOf(body.reasoning_content) || textOf(body.reasoning) || inItems;
     const { content } = body;
-    if (reasoning === '' && typeof content === 'string' && content !== '') return [{ type: 'text', text: content }];
+    if (reasoning === '' && typeof content === 'string' && content !== '') return thinkTags.push(content);
     const deltas: ModelDelta[] = [];
     if (reasoning !== '') deltas.push({ type: 'reasoning', text: reasoning });
-    if (typeof content === 'string') pushText(deltas, 'text', content);
-    else if (Array.isArray(content)) for (const part of content) readPart(part, deltas);
-    pushText(deltas, 'text', textOf(body.refusal));
-    return deltas.length === 0 ? NOTHING : deltas;
+    if (typeof content === 'string') deltas.push(...thinkTags.push(content));
+    else if (Array.isArray(content)) for (const part of content) deltas.push(...readPart(part, thinkTags));
+    deltas.push(...said('text', textOf(body.refusal)));
+    return deltas;
   }
 
   function noteFinish(reason: unknown): void {
     if (typeof reason !== 'string' || reason === '') return;
-    if (FAILED.has(reason)) throw new ProviderError('overloaded', `The endpoint ended its reply with "${reason}".`);
     const known = reason.toLowerCase();
+    if (FAILED.has(known)) throw new ProviderError('overloaded', `The endpoint ended its reply with "${reason}".`);
     finishReason = Object.hasOwn(FINISH_REASONS, known) ? FINISH_REASONS[known] : 'unknown';
   }
 
@@ -98,7 +103,7 @@ export function createChunkReducer(): ChunkReducer {
     const delta = asRecord(choice.delta);
     const body = delta ?? asRecord(choice.message);
     const deltas = body ? readBody(body, delta === undefined) : NOTHING;
-    if (deltas !== NOTHING) hasContent = true;
+    if (deltas.length > 0) hasContent = true;
     if (choice.error) throw failureOfChunk(complaintIn(choice) ?? { message: 'no message', code: '', type: '' });
     noteFinish(choice.finish_reason);
     return deltas;
@@ -108,9 +113,15 @@ export function createChunkReducer(): ChunkReducer {
 
   function finish(sawDone: boolean): readonly ModelDelta[] {
     const calls = assembler.calls();
-    if (finishReason === undefined && !(sawDone && (hasContent || calls.length > 0))) throw cutOff(sawDone);
+    const isAnswer = calls.length === 0 && (finishReason ?? 'stop') === 'stop';
+    const held = thinkTags.end(isAnswer);
+    const isSaid = hasContent || held.length > 0 || calls.length > 0;
+    if (finishReason === undefined && !(sawDone && isSaid)) throw cutOff(sawDone);
+    const items = reasoningItems.items();
     return [
+      ...held,
       ...usageDeltas(),
+      ...(items.length === 0 ? NOTHING : [{ type: 'reasoning-items', items } as const]),
       ...calls.map((call): ModelDelta => ({ type: 'call', call })),
       { type: 'end', finishReason: reasonOfEnd(finishReason, calls.length > 0) },
     ];
@@ -125,16 +136,16 @@ function reasonOfEnd(reason: FinishReason | undefined, hasCalls: boolean): Finis
   return reason ?? 'stop';
 }
 
-function pushText(deltas: ModelDelta[], type: 'text' | 'reasoning', text: string): void {
-  if (text !== '') deltas.push({ type, text });
+function said(type: 'text' | 'reasoning', text: string): readonly ModelDelta[] {
+  return text === '' ? NOTHING : [{ type, text }];
 }
 
 /** One part of a content list: text as OpenAI has it, thinking as Mistral has it. Others have nothing to show. */
-function readPart(value: unknown, deltas: ModelDelta[]): void {
+function readPart(value: unknown, thinkTags: ThinkTags): readonly ModelDelta[] {
   const part = asRecord(value);
   const isThinking = part?.type === 'thinking' || part?.type === 'reasoning';
-  if (isThinking) pushText(deltas, 'reasoning', joinTexts(part.thinking ?? part.reasoning ?? part.text));
-  else pushText(deltas, 'text', textOf(value) || textOf(part?.text));
+  if (isThinking) return said('reasoning', joinTexts(part.thinking ?? part.reasoning ?? part.text));
+  return thinkTags.push(textOf(value) || textOf(part?.text));
 }
 
 function joinTexts(value: unknown): string {

@@ -1,5 +1,5 @@
 /** What a model endpoint is to us: one streaming call. */
-import type { FinishReason, Message, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, Message, Opaque, ToolCall, Usage } from '../kernel/types.js';
 
 /** A tool as a provider advertises it. `parameters` is a JSON Schema object. */
 export type ToolSpec = {
@@ -32,6 +32,8 @@ export type ModelRequest = {
 export type ModelDelta =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
+  /** All reasoning of the reply once more, in the endpoint's own form. At most once. */
+  | { readonly type: 'reasoning-items'; readonly items: readonly Opaque[] }
   /** A whole call; its `id` is empty where the endpoint gave none. */
   | { readonly type: 'call'; readonly call: ToolCall }
   /** Within one stream a later report replaces an earlier one, count by count, where it is larger. */

@@ -1,6 +1,6 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
-import { ProviderError } from '../errors.js';
-import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
+import { BudgetError, ProviderError } from '../errors.js';
+import type { FinishReason, Opaque, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
 
@@ -11,6 +11,7 @@ const NAME_LENGTH_LIMIT = 64;
 type Draft = {
   text: string;
   reasoning: string;
+  reasoningItems: readonly Opaque[];
   calls: ToolCall[];
   usage: Usage;
   finishReason: FinishReason | undefined;
@@ -19,6 +20,7 @@ type Draft = {
 const emptyDraft = (): Draft => ({
   text: '',
   reasoning: '',
+  reasoningItems: [],
   calls: [],
   usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
   finishReason: undefined,
@@ -27,7 +29,8 @@ const emptyDraft = (): Draft => ({
 /**
  * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
  * `onDropped` is told what had arrived of a reply that did not become whole.
- * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
+ * @throws the signal's reason on abort; {BudgetError} where another try would be one request too many; whatever the
+ * provider throws otherwise. What had been shown of a dropped
  * reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
@@ -42,10 +45,13 @@ export async function askModel(
     await guarded(ctx, async (signal, alive) => {
       for await (const delta of ctx.provider.stream(request, signal)) {
         if (signal.aborted) return;
-        alive();
+        // A wait that is announced is no silence.
+        alive(delta.type === 'retry' ? delta.waitMs : 0);
         if (delta.type === 'retry') {
+          const broken = draft;
           spend();
           draft = emptyDraft();
+          stopIfSpent(broken, delta.reason, ctx);
         }
         take(delta, draft, ctx);
       }
@@ -64,17 +70,29 @@ export async function askModel(
   return {
     text: draft.text,
     ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
+    ...(draft.reasoningItems.length === 0 ? {} : { reasoningItems: draft.reasoningItems }),
     toolCalls: draft.calls,
     finishReason: draft.finishReason,
     usage: draft.usage,
   };
 }
 
+/** A retry is a request like any other: the budget is looked at before it. */
+function stopIfSpent(broken: Draft, reason: string, ctx: RunContext): void {
+  const spent = ctx.budget.exhausted();
+  if (spent === undefined) return;
+  reportIncomplete(broken, ctx);
+  throw new BudgetError(`${spent} The last request failed: ${reason}`);
+}
+
 /**
- * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long. The
- * work's own signal is aborted then, and its late end is of no interest.
+ * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long and
+ * the `quietMs` that its last call announced. The work's own signal is aborted then, and its late end is of no interest.
  */
-function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void) => Promise<void>): Promise<void> {
+function guarded(
+  ctx: RunContext,
+  work: (signal: AbortSignal, alive: (quietMs: number) => void) => Promise<void>,
+): Promise<void> {
   const own = new AbortController();
   const { idleTimeoutMs = 0 } = ctx.options;
   return new Promise((resolve, reject) => {
@@ -89,14 +107,14 @@ function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void)
       reject(reason);
     };
     const onAbort = () => giveUp(ctx.signal.reason);
-    const alive = () => {
+    const alive = (quietMs: number) => {
       clearTimeout(timer);
       if (idleTimeoutMs > 0 && !own.signal.aborted)
-        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), idleTimeoutMs);
+        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), quietMs + idleTimeoutMs);
     };
     if (ctx.signal.aborted) return onAbort();
     ctx.signal.addEventListener('abort', onAbort, { once: true });
-    alive();
+    alive(0);
     work(own.signal, alive).then(resolve, reject).finally(leave);
   });
 }
@@ -115,6 +133,9 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
     case 'reasoning':
       draft.reasoning += delta.text;
       ctx.emit({ type: 'reasoning-delta', text: delta.text });
+      return;
+    case 'reasoning-items':
+      draft.reasoningItems = delta.items;
       return;
     case 'call':
       draft.calls.push(delta.call);
@@ -169,7 +190,7 @@ export function withUsableCalls(reply: Reply, turn: number, usedIds: Set<string>
     const id = call.id === '' || usedIds.has(call.id) ? freeId(`call_${turn}_${index}`, usedIds) : call.id;
     usedIds.add(id);
     const name = call.name.trim().replace(NAME_CHARACTERS, '_').slice(0, NAME_LENGTH_LIMIT);
-    return { id, name: name === '' ? 'unnamed' : name, arguments: call.arguments };
+    return { ...call, id, name: name === '' ? 'unnamed' : name };
   });
   return { ...reply, toolCalls };
 }

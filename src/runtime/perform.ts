@@ -1,5 +1,5 @@
 /** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
-import { ChatcliError, DeadlineError, InterruptedError, messageOf, ProviderError } from '../errors.js';
+import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf, ProviderError } from '../errors.js';
 import { hasTurnsLeft } from '../kernel/step.js';
 import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
@@ -75,8 +75,14 @@ async function ask(
   run.offered = new Set(request.tools.map((tool) => tool.name));
   const reply = withUsableCalls(await run.reply.ask(request, onDropped), number, usedIds);
   turn.replied(reply.finishReason, reply.usage);
-  const { text, reasoning, toolCalls } = reply;
-  ctx.emit({ type: 'message', text, ...(reasoning && { reasoning }), toolCalls });
+  const { text, reasoning, reasoningItems, toolCalls } = reply;
+  ctx.emit({
+    type: 'message',
+    text,
+    ...(reasoning && { reasoning }),
+    ...(reasoningItems && { reasoningItems }),
+    toolCalls,
+  });
   ctx.emit({ type: 'usage', ...ctx.budget.totals(), context: run.fitter.replied(request, reply.usage) });
   const isPiece = reply.finishReason === 'length';
   if (isPiece || toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary')
@@ -136,6 +142,9 @@ function deliver(inputs: readonly QueuedInput[], ctx: RunContext): readonly stri
 function stopFor(thrown: unknown): Stop {
   if (thrown instanceof DeadlineError) {
     return { kind: 'stop', reason: 'timeout', error: { kind: 'timeout', message: thrown.message } };
+  }
+  if (thrown instanceof BudgetError) {
+    return { kind: 'stop', reason: 'budget', error: { kind: 'budget', message: thrown.message } };
   }
   if (thrown instanceof InterruptedError) {
     return { kind: 'stop', reason: 'interrupted', error: { kind: 'interrupted', message: thrown.message } };

@@ -1,6 +1,6 @@
 /** What a checkpoint holds as schemas, for a state that was stored and may not be ours. */
 import * as z from 'zod';
-import { toolCallSchema, usageSchema } from '../events/schema.js';
+import { opaqueSchema, toolCallSchema, usageSchema } from '../events/schema.js';
 import { openCalls, repair } from '../kernel/transcript.js';
 import type { State } from '../kernel/types.js';
 
@@ -13,6 +13,7 @@ const message = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: z.string(),
     reasoning: z.string().optional(),
+    reasoningItems: z.array(opaqueSchema).optional(),
     toolCalls: z.array(toolCallSchema).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), content: z.string() }),

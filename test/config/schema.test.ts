@@ -149,6 +149,16 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     ],
     invalid: ['21', '-1', 'many'],
   },
+  CHATCLI_SEND_REASONING: {
+    valid: [
+      ['auto', 'auto'],
+      ['Always', 'always'],
+      ['on', 'always'],
+      ['never', 'never'],
+      ['off', 'never'],
+    ],
+    invalid: ['yes please', 'sometimes'],
+  },
   CHATCLI_FIRST_BYTE_TIMEOUT: TIME,
   CHATCLI_IDLE_TIMEOUT: TIME,
   LOG_LEVEL: {
@@ -214,6 +224,7 @@ describe('the schema', () => {
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',
       CHATCLI_IDLE_TIMEOUT: '75s',
+      CHATCLI_SEND_REASONING: 'auto',
     });
   });
 

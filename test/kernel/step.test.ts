@@ -224,6 +224,12 @@ describe('the turn limit', () => {
     expect(step.state.messages).toEqual(limited.state.messages);
   });
 
+  it('does not give out as a summary what the content filter cut off', () => {
+    const step = play([...three, reply({ text: 'So f', finishReason: 'content_filter' })], 3);
+    expect(step.action).toMatchObject({ end: { reason: 'failed', error: { kind: 'provider' } } });
+    expect(step.state.messages.at(-1)).toMatchObject({ role: 'user' });
+  });
+
   it('lets the last turn answer', () => {
     expect(play([...rounds(2, String), says('Done.')], 3).action).toMatchObject({ end: { reason: 'answered' } });
   });

@@ -23,7 +23,15 @@ const begun = start(
   ],
   { maxTurns: 3, maxOutputRetries: 2 },
 );
-const asked = observe(begun.state, reply({ text: 'I look.', reasoning: 'hm', toolCalls: [read('a'), read('b')] }));
+const asked = observe(
+  begun.state,
+  reply({
+    text: 'I look.',
+    reasoning: 'hm',
+    reasoningItems: [{ type: 'reasoning.text', text: 'hm', signature: 's' }],
+    toolCalls: [{ ...read('a'), extra: { google: { thought_signature: 's' } } }, read('b')],
+  }),
+);
 const acted = observe(asked.state, {
   kind: 'results',
   results: [

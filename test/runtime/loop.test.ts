@@ -217,6 +217,28 @@ describe('a run', () => {
     expect(outcome).toMatchObject({ answer: 'whole' });
   });
 
+  it('does not try again where the budget has no request left', async () => {
+    let resumed = false;
+    const { outcome, events } = await bench({
+      budget: { maxRequests: 1 },
+      turns: [
+        () =>
+          (async function* () {
+            yield { type: 'text', text: 'Hal' } as const;
+            yield { type: 'retry', attempt: 2, maxAttempts: 3, waitMs: 1, reason: 'reset' } as const;
+            resumed = true;
+          })(),
+      ],
+    });
+    expect(outcome).toMatchObject({
+      reason: 'budget',
+      error: { kind: 'budget', message: expect.stringMatching(/1 model requests is used up.* failed: reset/) },
+    });
+    expect(resumed).toBe(false);
+    expect(events.filter(({ type }) => type === 'message')).toMatchObject([{ text: 'Hal', incomplete: true }]);
+    expect(disorder(events)).toEqual([]);
+  });
+
   it('counts a retried request as two', async () => {
     const { tree } = await bench({
       turns: [
