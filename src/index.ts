@@ -42,6 +42,7 @@ export type {
   Observation,
   Outcome,
   Proof,
+  Replay,
   Reply,
   State,
   Step,

@@ -87,6 +87,7 @@ async function ask(provider: Provider): Promise<Outcome> {
           break;
         case 'retry':
           throw new Error(`it wanted to try again: ${delta.reason}`);
+        case 'replay':
         case 'activity':
           break;
         case 'end':

@@ -242,6 +242,7 @@ function record(state: State, reply: Reply): State {
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
+    ...(reply.replay ? { replay: reply.replay } : {}),
   };
   return { ...state, messages: [...state.messages, message] };
 }

@@ -8,6 +8,17 @@ export type ToolCall = {
   readonly arguments: string;
 };
 
+/**
+ * What a provider wants back with a reply that it made, such as sealed reasoning. Nobody else looks into it, and a
+ * message that was changed since is sent without it.
+ */
+export type Replay = {
+  /** Which provider and API made it, e.g. `openai:responses`: no other is sent it. */
+  readonly origin: string;
+  /** JSON data in that provider's own form. */
+  readonly items: readonly Readonly<Record<string, unknown>>[];
+};
+
 export type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string }
@@ -16,6 +27,7 @@ export type Message =
       readonly content: string;
       readonly reasoning?: string;
       readonly toolCalls?: readonly ToolCall[];
+      readonly replay?: Replay;
     }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly content: string };
 
@@ -39,6 +51,7 @@ export type Reply = {
   readonly text: string;
   readonly reasoning?: string;
   readonly toolCalls: readonly ToolCall[];
+  readonly replay?: Replay;
   readonly finishReason: FinishReason;
   readonly usage: Usage;
 };

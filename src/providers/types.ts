@@ -1,5 +1,5 @@
 /** What a model endpoint is to us: one streaming call. */
-import type { FinishReason, Message, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, Message, Replay, ToolCall, Usage } from '../kernel/types.js';
 
 /** A tool as a provider advertises it. `parameters` is a JSON Schema object. */
 export type ToolSpec = {
@@ -34,6 +34,8 @@ export type ModelDelta =
   | { readonly type: 'reasoning'; readonly text: string }
   /** A whole call; its `id` is empty where the endpoint gave none. */
   | { readonly type: 'call'; readonly call: ToolCall }
+  /** To be kept with the reply, and sent with it in the next requests. At most once. */
+  | { readonly type: 'replay'; readonly replay: Replay }
   /** Within one stream a later report replaces an earlier one, count by count, where it is larger. */
   | { readonly type: 'usage'; readonly usage: Omit<Usage, 'requests'> }
   | {

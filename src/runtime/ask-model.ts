@@ -1,6 +1,6 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
 import { ProviderError } from '../errors.js';
-import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
 
@@ -12,6 +12,7 @@ type Draft = {
   text: string;
   reasoning: string;
   calls: ToolCall[];
+  replay: Replay | undefined;
   usage: Usage;
   finishReason: FinishReason | undefined;
 };
@@ -20,6 +21,7 @@ const emptyDraft = (): Draft => ({
   text: '',
   reasoning: '',
   calls: [],
+  replay: undefined,
   usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
   finishReason: undefined,
 });
@@ -65,6 +67,7 @@ export async function askModel(
     text: draft.text,
     ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
     toolCalls: draft.calls,
+    ...(draft.replay && { replay: draft.replay }),
     finishReason: draft.finishReason,
     usage: draft.usage,
   };
@@ -118,6 +121,9 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       return;
     case 'call':
       draft.calls.push(delta.call);
+      return;
+    case 'replay':
+      draft.replay = delta.replay;
       return;
     case 'usage':
       draft.usage = { requests: 1, ...largest(draft.usage, delta.usage) };

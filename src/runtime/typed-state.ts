@@ -14,6 +14,7 @@ const message = z.discriminatedUnion('role', [
     content: z.string(),
     reasoning: z.string().optional(),
     toolCalls: z.array(toolCallSchema).optional(),
+    replay: z.strictObject({ origin: z.string(), items: z.array(z.record(z.string(), z.unknown())) }).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), content: z.string() }),
 ]);

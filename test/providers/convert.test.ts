@@ -49,6 +49,14 @@ describe('a message', () => {
     expect(fields(thinking.messages([asked('{}'), without, answer]))).toEqual(['hm', '', null]);
   });
 
+  it('never carries what another API wants back', () => {
+    const replay = { origin: 'openai:responses', items: [{ type: 'reasoning', encrypted_content: 'sealed' }] };
+    const messages: Message[] = [{ ...asked('{}'), replay } as Message, { role: 'assistant', content: 'A', replay }];
+    for (const converter of [plain, thinking]) {
+      expect(JSON.stringify(converter.messages(messages))).not.toMatch(/replay|sealed/);
+    }
+  });
+
   it('has half a character replaced, which a cut may leave', () => {
     const message: Message = { role: 'user', content: `a${'🛠'.slice(0, 1)}b🛠` };
     expect(plain.messages([message])).toEqual([{ role: 'user', content: 'a\uFFFDb🛠' }]);
