@@ -99,15 +99,20 @@ function convertAssistant(message: AssistantMessage, sendReasoning: boolean): Ch
 }
 
 function convertCall({ id, name, arguments: text }: ToolCall): ChatCall {
-  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
-  const isObject = asRecord(parseJson(text)) !== undefined;
-  return { id, type: 'function', function: { name, arguments: isObject ? wellFormed(text) : '{}' } };
+  return { id, type: 'function', function: { name, arguments: sendableArguments(text) } };
 }
 
 function convertTool({ name, description, parameters }: ToolSpec): ChatTool {
   return { type: 'function', function: { name, description, parameters: { ...parameters } } };
 }
 
-function wellFormed(text: string): string {
+/** The arguments of a call, or `{}` in place of what is no JSON object. */
+export function sendableArguments(text: string): string {
+  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
+  return asRecord(parseJson(text)) === undefined ? '{}' : wellFormed(text);
+}
+
+/** The text without halves of characters. */
+export function wellFormed(text: string): string {
   return text.replace(LONE_SURROGATE, '\u{FFFD}');
 }

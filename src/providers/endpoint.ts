@@ -4,9 +4,8 @@
  */
 import { ConfigError, ProviderError } from '../errors.js';
 import { createHttpClient, type HttpClient, HttpError, type HttpResponse } from '../http.js';
-import { type Endpoint, failureOfNetwork, failureOfResponse, withoutKey } from './failures.js';
-import { readReply } from './read-reply.js';
-import type { ChunkReducer } from './stream.js';
+import { type ApiName, type Endpoint, failureOfNetwork, failureOfResponse, withoutKey } from './failures.js';
+import { type ReplyReducer, readReply } from './read-reply.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
 
 export type EndpointOptions = {
@@ -32,9 +31,10 @@ export type EndpointOptions = {
 
 /** One of an endpoint's APIs. */
 export type Api = {
+  readonly name: ApiName;
   /** Sends the request in the form that the endpoint takes, as far as that is known by now. */
   send(request: ModelRequest, signal: AbortSignal): Attempt;
-  createReducer(): ChunkReducer;
+  createReducer(): ReplyReducer;
 };
 
 /** A request that is on its way. */
@@ -80,6 +80,7 @@ export function openEndpoint(options: EndpointOptions, openApi: (http: HttpClien
       name,
       baseUrl: shownBaseUrl,
       keyVariable,
+      api: api.name,
       model: request.model,
       hasTools: request.tools.length > 0,
     };

@@ -54,6 +54,7 @@ function chatApi({ baseUrl, sendReasoning = false, tokensField }: OpenaiChatOpti
   }
 
   return {
+    name: 'chat',
     createReducer: createChunkReducer,
     send(request, signal) {
       const sent = dialect;

@@ -30,8 +30,8 @@ export type ClientOptions = {
 export function createClient({ baseUrl, http, growingField }: ClientOptions): OpenAI {
   const base = baseUrl.replace(/\/$/, '');
   const toJson = createJsonWriter(growingField);
-  const client = {
-    post: (path: string, { body, signal, headers }: Post) => ({
+  const post = (path: string, { body, signal, headers }: Post) => {
+    const promise = {
       asResponse: () =>
         http.fetch(base + path, {
           method: 'POST',
@@ -39,9 +39,12 @@ export function createClient({ baseUrl, http, growingField }: ClientOptions): Op
           ...(headers && { headers }),
           ...(signal && { signal }),
         }),
-    }),
+      // Responses adds to the parsed reply, which nobody asks for here.
+      _thenUnwrap: () => promise,
+    };
+    return promise;
   };
-  return client as unknown as OpenAI;
+  return { post } as unknown as OpenAI;
 }
 
 /**

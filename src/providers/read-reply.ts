@@ -1,12 +1,32 @@
 /** Takes the body of a reply through an API's reducer, and decides what a break in it means. */
-
 import { ProviderError } from '../errors.js';
 import { HttpError, type HttpResponse } from '../http.js';
 import { excerpt } from './complaint.js';
-import { parseJson } from './json.js';
+import { type JsonRecord, parseJson } from './json.js';
 import { DONE, type EventBatch, readEvents } from './reply-body.js';
-import type { ChunkReducer } from './stream.js';
 import type { ModelDelta } from './types.js';
+
+/** Takes the pieces of one reply, in the form of one API, and makes our deltas of them. */
+export type ReplyReducer = {
+  /**
+   * The deltas of one parsed event, or of a whole reply.
+   * @throws {ProviderError} for an error inside it, and `protocol` for what is no object.
+   */
+  push(chunk: unknown): readonly ModelDelta[];
+  /** Whether a JSON body that came in place of a stream is a whole reply. */
+  isReply(body: JsonRecord): boolean;
+  /** Whether the reply said how it ended: what follows may be missing. */
+  isFinished(): boolean;
+  /** Whether nothing more can come that counts, so that the connection can be let go. */
+  isOver(): boolean;
+  /** The usage so far, to be reported for a reply that breaks off, too. */
+  usage(): readonly ModelDelta[];
+  /**
+   * What was held back: usage, calls, and the `end`. `sawDone` says that the stream ended with `[DONE]`.
+   * @throws {ProviderError} `network` (retryable) when the reply was cut off.
+   */
+  finish(sawDone: boolean): readonly ModelDelta[];
+};
 
 /**
  * The deltas of a reply. Neighbouring pieces of text that came in together are joined: a reader of 50,000 deltas has
@@ -14,18 +34,19 @@ import type { ModelDelta } from './types.js';
  */
 export async function* readReply(
   response: HttpResponse,
-  reducer: ChunkReducer,
+  reducer: ReplyReducer,
 ): AsyncGenerator<ModelDelta, void, undefined> {
   let sawDone = false;
   try {
-    for await (const batch of readEvents(response)) {
+    for await (const batch of readEvents(response, reducer.isReply)) {
       const reading = reduceBatch(reducer, batch);
       for (const delta of reading.deltas) yield delta;
       if (reading.failure) throw reading.failure;
       sawDone = reading.sawDone;
       // Pieces of a call's arguments show nothing for minutes, and must not pass for silence.
-      if (reading.deltas.length === 0 && !sawDone && !batch.isTail) yield ACTIVITY;
-      if (sawDone) {
+      const isOver = sawDone || reducer.isOver();
+      if (reading.deltas.length === 0 && !isOver && !batch.isTail) yield ACTIVITY;
+      if (isOver) {
         response.release();
         break;
       }
@@ -44,14 +65,14 @@ const ACTIVITY: ModelDelta = { type: 'activity' };
 
 type Reading = { readonly deltas: readonly ModelDelta[]; readonly sawDone: boolean; readonly failure?: unknown };
 
-function reduceBatch(reducer: ChunkReducer, { events, isTail }: EventBatch): Reading {
+function reduceBatch(reducer: ReplyReducer, { events, isTail }: EventBatch): Reading {
   const deltas: ModelDelta[] = [];
   let sawDone = false;
   try {
     for (const data of events) {
       if (data.trim() === '') continue;
       sawDone = data.startsWith(DONE);
-      if (sawDone) break;
+      if (sawDone || reducer.isOver()) break;
       const chunk = parseJson(data);
       if (chunk !== undefined) join(deltas, reducer.push(chunk));
       // A body cut inside its last line is told by the missing finish reason.

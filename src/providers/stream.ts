@@ -3,31 +3,14 @@
  * lines and time are the caller's job. Text comes out at once; calls, usage and the end when nothing can change them.
  */
 import { ProviderError } from '../errors.js';
-import type { FinishReason, Usage } from '../kernel/types.js';
+import type { FinishReason } from '../kernel/types.js';
 import { createCallAssembler } from './calls.js';
 import { complaintIn } from './complaint.js';
-import { failureOfChunk } from './failures.js';
-import { asRecord, countOf, type JsonRecord, textOf } from './json.js';
+import { failureOfChunk, failureOfCut } from './failures.js';
+import { asRecord, type JsonRecord, textOf } from './json.js';
+import type { ReplyReducer } from './read-reply.js';
 import type { ModelDelta } from './types.js';
-
-export type ChunkReducer = {
-  /**
-   * The deltas of one parsed chunk, or of a whole completion.
-   * @throws {ProviderError} for an error inside it, and `protocol` for what is no object.
-   */
-  push(chunk: unknown): readonly ModelDelta[];
-  /** Whether a finish reason came: what follows it may be missing. */
-  isFinished(): boolean;
-  /** The usage so far, to be reported for a reply that breaks off, too. */
-  usage(): readonly ModelDelta[];
-  /**
-   * What was held back: usage, calls, and the `end`. `sawDone` says that the stream ended with `[DONE]`.
-   * @throws {ProviderError} `network` (retryable) when the reply was cut off.
-   */
-  finish(sawDone: boolean): readonly ModelDelta[];
-};
-
-type Counts = Omit<Usage, 'requests'>;
+import { type Counts, countsOf, largest } from './usage.js';
 
 const NOTHING: readonly ModelDelta[] = [];
 
@@ -53,7 +36,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
 
 /** A reducer for one reply. The work per chunk does not grow with what came before. */
-export function createChunkReducer(): ChunkReducer {
+export function createChunkReducer(): ReplyReducer {
   const assembler = createCallAssembler();
   let usage: Counts | undefined;
   let finishReason: FinishReason | undefined;
@@ -108,7 +91,8 @@ export function createChunkReducer(): ChunkReducer {
 
   function finish(sawDone: boolean): readonly ModelDelta[] {
     const calls = assembler.calls();
-    if (finishReason === undefined && !(sawDone && (hasContent || calls.length > 0))) throw cutOff(sawDone);
+    if (finishReason === undefined && !(sawDone && (hasContent || calls.length > 0)))
+      throw failureOfCut(sawDone, 'finish reason');
     return [
       ...usageDeltas(),
       ...calls.map((call): ModelDelta => ({ type: 'call', call })),
@@ -116,7 +100,15 @@ export function createChunkReducer(): ChunkReducer {
     ];
   }
 
-  return { push, isFinished: () => finishReason !== undefined, usage: usageDeltas, finish };
+  return {
+    push,
+    isReply: (body) => body.choices !== undefined,
+    isFinished: () => finishReason !== undefined,
+    // The usage comes behind the finish reason.
+    isOver: () => false,
+    usage: usageDeltas,
+    finish,
+  };
 }
 
 /** Some endpoints say `stop` although they call tools, or nothing at all. */
@@ -140,35 +132,4 @@ function readPart(value: unknown, deltas: ModelDelta[]): void {
 function joinTexts(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value);
   return value.map((part) => (typeof part === 'string' ? part : textOf(asRecord(part)?.text))).join('');
-}
-
-function countsOf(value: unknown): Counts | undefined {
-  const report = asRecord(value);
-  if (report === undefined) return undefined;
-  const promptTokens = countOf(report.prompt_tokens ?? report.input_tokens);
-  const completionTokens = countOf(report.completion_tokens ?? report.output_tokens);
-  const cached = asRecord(report.prompt_tokens_details)?.cached_tokens ?? report.prompt_cache_hit_tokens;
-  const counts = {
-    promptTokens,
-    completionTokens,
-    cachedTokens: countOf(cached ?? report.cached_tokens),
-    reasoningTokens: countOf(asRecord(report.completion_tokens_details)?.reasoning_tokens ?? report.reasoning_tokens),
-    totalTokens: countOf(report.total_tokens) || promptTokens + completionTokens,
-  };
-  return counts.totalTokens === 0 ? undefined : counts;
-}
-
-function largest(left: Counts, right: Counts): Counts {
-  return {
-    promptTokens: Math.max(left.promptTokens, right.promptTokens),
-    completionTokens: Math.max(left.completionTokens, right.completionTokens),
-    cachedTokens: Math.max(left.cachedTokens, right.cachedTokens),
-    reasoningTokens: Math.max(left.reasoningTokens, right.reasoningTokens),
-    totalTokens: Math.max(left.totalTokens, right.totalTokens),
-  };
-}
-
-function cutOff(sawDone: boolean): ProviderError {
-  const what = sawDone ? 'ended its reply without saying anything' : 'ended in the middle of its reply';
-  return new ProviderError('network', `The endpoint ${what}: no finish reason came.`);
 }

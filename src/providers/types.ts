@@ -19,7 +19,7 @@ export type ModelRequest = {
   readonly stream?: false;
   /** Further HTTP headers; they win over the provider's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as they are, e.g. `temperature`; ours win. */
+  /** Sent as they are, e.g. `temperature`, under the names of Chat Completions; ours win. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** A JSON Schema the text has to fit, where the endpoint takes one. */
   readonly responseSchema?: Readonly<Record<string, unknown>>;
