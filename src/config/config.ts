@@ -1,6 +1,7 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
+import type { OpenaiApi } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
@@ -9,6 +10,8 @@ import type { LogLevel } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;
+  /** Which API of an endpoint is asked. */
+  readonly openaiApi: OpenaiApi;
   readonly workers: WorkerSettings;
   /** What all workers of a run may use together; absent: no limit. */
   readonly run: {
@@ -45,6 +48,7 @@ export function configFrom(
   const { values } = resolved;
   return {
     provider: more.provider,
+    openaiApi: values.CHATCLI_OPENAI_API,
     workers: {
       parallel: values.CHATCLI_AGENT_PARALLEL_MODE,
       maxTurns: values.CHATCLI_AGENT_WORKER_MAX_TURNS,

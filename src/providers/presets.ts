@@ -1,5 +1,10 @@
 /** The endpoints that chatcli knows by name. Data; choosing among them is config's job. */
 
+/** Which API to ask: `auto` goes by the model, and by what the endpoint says. */
+export const OPENAI_APIS = ['chat', 'responses', 'auto'] as const;
+
+export type OpenaiApi = (typeof OPENAI_APIS)[number];
+
 export type Preset = {
   readonly name: string;
   /** Without a slash at its end. */
@@ -14,7 +19,25 @@ export type Preset = {
   readonly sendReasoning: boolean;
   /** Its name for the limit of a reply, where it is not `max_tokens`. */
   readonly tokensField?: 'max_completion_tokens';
+  /** Its models that are asked through the Responses API unless somebody says otherwise. */
+  readonly responsesModels?: readonly ResponsesModels[];
 };
+
+export type ResponsesModels = { readonly pattern: RegExp; readonly because: string };
+
+/**
+ * From OpenAI's error messages for these models, as public issue threads quote them up to September 2026. What is
+ * missing here is asked through Chat Completions first, and switches on the endpoint's own word.
+ */
+const OPENAI_RESPONSES_MODELS: readonly ResponsesModels[] = [
+  { pattern: /^(o\d|gpt-\d+(\.\d+)?)-pro(-|$)/, because: 'served by the Responses API alone' },
+  { pattern: /^(gpt-\d+(\.\d+)?-codex|codex-)/, because: 'served by the Responses API alone' },
+  { pattern: /-deep-research(-|$)|^computer-use-/, because: 'served by the Responses API alone' },
+  {
+    pattern: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)(?!\d)/,
+    because: 'Chat Completions refuses tools for them, unless reasoning is off (gpt-5.4: unless none is asked for)',
+  },
+];
 
 /** In the order in which a key that is set chooses one. */
 export const PRESETS: readonly Preset[] = [
@@ -25,6 +48,7 @@ export const PRESETS: readonly Preset[] = [
     defaultModel: 'gpt-5.4',
     sendReasoning: false,
     tokensField: 'max_completion_tokens',
+    responsesModels: OPENAI_RESPONSES_MODELS,
   },
   {
     name: 'openrouter',
