@@ -11,6 +11,7 @@ export type ProviderErrorKind =
   | 'overloaded'
   | 'too-long'
   | 'no-tools'
+  | 'wrong-api'
   | 'bad-request'
   | 'network'
   | 'protocol'

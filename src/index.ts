@@ -42,6 +42,7 @@ export type {
   Observation,
   Outcome,
   Proof,
+  Replay,
   Reply,
   State,
   Step,
@@ -50,6 +51,7 @@ export type {
   Usage,
 } from './kernel/types.js';
 export { openaiChat } from './providers/openai-chat.js';
+export { openaiResponses } from './providers/openai-responses.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
 export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';

@@ -5,7 +5,8 @@
  */
 import { messageOf } from '../../src/errors.js';
 import type { HttpResponse } from '../../src/http.js';
-import { readReply } from '../../src/providers/openai-chat.js';
+import { readReply } from '../../src/providers/read-reply.js';
+import { createChunkReducer } from '../../src/providers/stream.js';
 import type { CaseResult, Group } from './group.js';
 import { differenceOf, outcomeOf, readCases, type WireCase } from './wire.js';
 
@@ -47,7 +48,7 @@ async function playSplit(
 ): Promise<string | undefined> {
   const pieces = [0, ...cuts].map((from, index) => body.subarray(from, cuts[index] ?? body.length));
   try {
-    return differenceOf(await outcomeOf(readReply(responseOf(pieces))), wanted);
+    return differenceOf(await outcomeOf(readReply(responseOf(pieces), createChunkReducer())), wanted);
   } catch (thrown) {
     return messageOf(thrown);
   }

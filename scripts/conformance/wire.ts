@@ -117,7 +117,7 @@ export async function outcomeOf(reply: AsyncIterable<ModelDelta>): Promise<Outco
         throw new Error(`it wanted to try again: ${delta.reason}`);
       case 'activity':
       case 'notice':
-      case 'reasoning-items':
+      case 'replay':
         break;
       case 'end':
         finishReason = delta.finishReason;

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
+import { apiSwitch, presetNeedsResponses } from '../providers/api-switch.js';
+import type { ClosableProvider } from '../providers/endpoint.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
 import { presetFor, reasoningFormOf } from '../providers/presets.js';
@@ -36,23 +38,35 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const cost = costFunction(config);
   refuseUnknownPrice(config, model, cost);
 
-  const preset = presetFor(endpoint.name, endpoint.baseUrl);
-  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
-  const { openaiChat } = await import('../providers/openai-chat.js');
-  const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = config.requests;
-  const client = openaiChat({
-    name: endpoint.name,
-    baseUrl: endpoint.baseUrl,
-    apiKey: endpoint.apiKey,
-    ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
-    reasoning: reasoningFormOf(preset, sendReasoning),
-    isReasoningFixed: sendReasoning !== 'auto',
-    ...(preset?.tokensField && { tokensField: preset.tokensField }),
-    firstByteTimeoutMs,
-    idleTimeoutMs,
-    now: io.now,
-  });
+  const client = await openClient(endpoint, config, io);
   return { provider: completed(client, config, io), model, costOf: cost, close: () => client.close() };
+}
+
+async function openClient(endpoint: Endpoint, { openaiApi, requests }: Config, io: Io): Promise<ClosableProvider> {
+  const { name, baseUrl, apiKey } = endpoint;
+  const preset = presetFor(name, baseUrl);
+  const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = requests;
+  const keyVariable = preset?.keyVariable && { keyVariable: preset.keyVariable };
+  const common = { name, baseUrl, apiKey, ...keyVariable, firstByteTimeoutMs, idleTimeoutMs, now: io.now };
+  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before, and of it only
+  // the API that is asked.
+  const open = {
+    chat: async () => {
+      const { openaiChat } = await import('../providers/openai-chat.js');
+      return openaiChat({
+        ...common,
+        reasoning: reasoningFormOf(preset, sendReasoning),
+        isReasoningFixed: sendReasoning !== 'auto',
+        ...(preset?.tokensField && { tokensField: preset.tokensField }),
+      });
+    },
+    responses: async () => {
+      const { openaiResponses } = await import('../providers/openai-responses.js');
+      return openaiResponses(common);
+    },
+  };
+  if (openaiApi !== 'auto') return open[openaiApi]();
+  return apiSwitch({ name, needsResponses: presetNeedsResponses(preset, baseUrl), open });
 }
 
 async function openScripted(

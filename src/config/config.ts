@@ -1,7 +1,7 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
-import type { ReasoningSetting } from '../providers/presets.js';
+import type { OpenaiApi, ReasoningSetting } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
@@ -10,6 +10,8 @@ import type { LogLevel, ToolProtocol } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;
+  /** Which API of an endpoint is asked. */
+  readonly openaiApi: OpenaiApi;
   readonly toolProtocol: ToolProtocol;
   readonly workers: WorkerSettings;
   /** What all workers of a run may use together; absent: no limit. */
@@ -48,6 +50,7 @@ export function configFrom(
   const { values } = resolved;
   return {
     provider: more.provider,
+    openaiApi: values.CHATCLI_OPENAI_API,
     toolProtocol: values.CHATCLI_TOOL_PROTOCOL,
     workers: {
       parallel: values.CHATCLI_AGENT_PARALLEL_MODE,

@@ -11,6 +11,7 @@ import {
   integer,
   line,
   logLevel,
+  openaiApi,
   reasoningSetting,
   type TextType,
   toolProtocol,
@@ -98,6 +99,12 @@ export const VARIABLES = {
     group: 'provider',
     type: httpUrl,
     help: 'Where the provider `openai` is: any OpenAI-compatible server, with its `/v1`.',
+  },
+  CHATCLI_OPENAI_API: {
+    group: 'provider',
+    type: openaiApi,
+    default: 'auto',
+    help: '`chat` (Chat Completions), `responses`, or `auto`: `responses` for models of OpenAI that need it.',
   },
   CHATCLI_SCRIPT: {
     group: 'provider',

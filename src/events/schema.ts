@@ -97,7 +97,6 @@ const turnEnd = event('turn-end', {
 const message = event('message', {
   text: z.string(),
   reasoning: z.string().optional(),
-  reasoningItems: z.array(opaqueSchema).optional(),
   toolCalls: z.array(toolCallSchema),
   incomplete: z.literal(true).optional(),
 });

@@ -1,5 +1,5 @@
 /** The one stream of events that tells everything that happens in a run. Plain JSON, no functions. */
-import type { FinishReason, Opaque, OutcomeReason, Proof, RunError, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, OutcomeReason, Proof, RunError, ToolCall, Usage } from '../kernel/types.js';
 
 /** What a person is shown of a tool's work; the model reads `output` instead. */
 export type Display =
@@ -87,7 +87,6 @@ export type EventBody =
       readonly type: 'message';
       readonly text: string;
       readonly reasoning?: string;
-      readonly reasoningItems?: readonly Opaque[];
       readonly toolCalls: readonly ToolCall[];
       readonly incomplete?: true;
     }

@@ -259,8 +259,8 @@ function record(state: State, reply: Reply): State {
     role: 'assistant',
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
-    ...(reply.reasoningItems ? { reasoningItems: reply.reasoningItems } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
+    ...(reply.replay ? { replay: reply.replay } : {}),
   };
   return { ...state, messages: [...state.messages, message] };
 }

@@ -13,6 +13,17 @@ export type ToolCall = {
   readonly extra?: Opaque;
 };
 
+/**
+ * What a provider wants back with a reply that it made, such as sealed reasoning. Nobody else looks into it, and a
+ * message that was changed since is sent without it.
+ */
+export type Replay = {
+  /** Which provider and API made it, e.g. `openai:responses`: no other is sent it. */
+  readonly origin: string;
+  /** JSON data in that provider's own form. */
+  readonly items: readonly Opaque[];
+};
+
 export type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string }
@@ -20,9 +31,8 @@ export type Message =
       readonly role: 'assistant';
       readonly content: string;
       readonly reasoning?: string;
-      /** The same reasoning in the endpoint's own form, signed or encrypted, to go back as it came. */
-      readonly reasoningItems?: readonly Opaque[];
       readonly toolCalls?: readonly ToolCall[];
+      readonly replay?: Replay;
     }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly content: string };
 
@@ -45,8 +55,8 @@ export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' |
 export type Reply = {
   readonly text: string;
   readonly reasoning?: string;
-  readonly reasoningItems?: readonly Opaque[];
   readonly toolCalls: readonly ToolCall[];
+  readonly replay?: Replay;
   readonly finishReason: FinishReason;
   readonly usage: Usage;
 };

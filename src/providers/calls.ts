@@ -89,7 +89,8 @@ function readFragment(element: unknown): Fragment | undefined {
   return isEmpty ? undefined : fragment;
 }
 
-function argumentsText(value: unknown): string {
+/** Arguments as text: some endpoints send them as the object that they stand for. */
+export function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

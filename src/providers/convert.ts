@@ -53,6 +53,8 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 export type ConverterOptions = {
+  /** The endpoint and API that the messages go to, as in `Replay`. */
+  readonly origin: string;
   /** How assistant messages carry their reasoning. */
   readonly reasoning: ReasoningForm;
   /** Whether tool calls carry what the endpoint gave along with them. */
@@ -104,11 +106,15 @@ function convertAssistant(message: AssistantMessage, options: ConverterOptions):
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(calls.length > 0 && { tool_calls: calls.map((call) => convertCall(call, options)) }),
-    ...reasoningOf(message, options.reasoning, text),
+    ...reasoningOf(message, options, text),
   };
 }
 
-function reasoningOf({ reasoning = '', reasoningItems }: AssistantMessage, form: ReasoningForm, text: string) {
+function reasoningOf(
+  { reasoning = '', replay }: AssistantMessage,
+  { reasoning: form, origin }: ConverterOptions,
+  text: string,
+) {
   const words = wellFormed(reasoning);
   switch (form) {
     case 'none':
@@ -117,7 +123,8 @@ function reasoningOf({ reasoning = '', reasoningItems }: AssistantMessage, form:
       // An empty one too, and beside an answer too: DeepSeek refuses the request for each message without the field.
       return { reasoning_content: words };
     case 'reasoning':
-      if (reasoningItems) return { reasoning_details: reasoningItems };
+      // What one endpoint sealed, another cannot open.
+      if (replay?.origin === origin) return { reasoning_details: replay.items };
       return words === '' ? {} : { reasoning: words };
     case 'thinking-parts':
       return words === '' ? {} : { content: partsOf(words, text) };
@@ -132,12 +139,10 @@ function partsOf(thinking: string, text: string): readonly ChatPart[] {
 }
 
 function convertCall({ id, name, arguments: text, extra }: ToolCall, { sendsCallExtras }: ConverterOptions): ChatCall {
-  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
-  const isObject = asRecord(parseJson(text)) !== undefined;
   return {
     id,
     type: 'function',
-    function: { name, arguments: isObject ? wellFormed(text) : '{}' },
+    function: { name, arguments: sendableArguments(text) },
     ...(extra && sendsCallExtras && { extra_content: extra }),
   };
 }
@@ -146,6 +151,13 @@ function convertTool({ name, description, parameters }: ToolSpec): ChatTool {
   return { type: 'function', function: { name, description, parameters: { ...parameters } } };
 }
 
-function wellFormed(text: string): string {
+/** The arguments of a call, or `{}` in place of what is no JSON object. */
+export function sendableArguments(text: string): string {
+  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
+  return asRecord(parseJson(text)) === undefined ? '{}' : wellFormed(text);
+}
+
+/** The text without halves of characters. */
+export function wellFormed(text: string): string {
   return text.replace(LONE_SURROGATE, '\u{FFFD}');
 }

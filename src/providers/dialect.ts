@@ -54,3 +54,32 @@ function withOtherReasoning(dialect: Dialect, message: string): Dialect | undefi
   if (reasoning !== 'reasoning_content' && MISSING.test(message)) return { ...changed, reasoning: 'reasoning_content' };
   return undefined;
 }
+
+/** The same of the Responses API. */
+export type ResponsesDialect = {
+  /** Asks for the model's reasoning in sealed form; models that do not reason refuse to be asked. */
+  readonly asksForReasoning: boolean;
+  /** Sends back what earlier replies of the endpoint wanted back. */
+  readonly sendsReplay: boolean;
+  /** Sends the schema of an answer as `text.format`. */
+  readonly sendsTextFormat: boolean;
+};
+
+/** Sealed by another account or model, or its other half is missing: a history that holds it is refused for ever. */
+const REFUSES_REPLAY =
+  /invalid_encrypted_content|could not be (verified|decrypted)|of type 'reasoning'|item with id 'rs_/i;
+const REFUSES_TO_SEAL = /encrypted[ _]content|["'`]include\b/i;
+const NAMES_TEXT_FORMAT = /text\.format/i;
+
+/** As `adaptedDialect`, for a request to the Responses API. */
+export function adaptedResponsesDialect(
+  dialect: ResponsesDialect,
+  { status, body, sentSchema }: Refusal,
+): ResponsesDialect | undefined {
+  if (status !== 400 && status !== 422 && status !== 404) return undefined;
+  if (REFUSES_REPLAY.test(body)) return dialect.sendsReplay ? { ...dialect, sendsReplay: false } : undefined;
+  if (dialect.asksForReasoning && REFUSES_TO_SEAL.test(body)) return { ...dialect, asksForReasoning: false };
+  const refusesFormat = NAMES_TEXT_FORMAT.test(body) || NAMES_RESPONSE_FORMAT.test(body);
+  if (sentSchema && dialect.sendsTextFormat && refusesFormat) return { ...dialect, sendsTextFormat: false };
+  return undefined;
+}

@@ -9,10 +9,14 @@ export type Endpoint = {
   /** For people: without password and query. */
   readonly baseUrl: string;
   readonly keyVariable?: string;
+  /** Which of its APIs was asked. */
+  readonly api: ApiName;
   readonly model: string;
   /** Whether the request offered tools. */
   readonly hasTools: boolean;
 };
+
+export type ApiName = 'chat' | 'responses';
 
 type Kind = { readonly failure: ProviderErrorKind; readonly retryable?: boolean | undefined };
 
@@ -24,6 +28,12 @@ const NO_TOOLS =
   /(does not|doesn't|do not|not) support[^.]{0,40}\b(tools?|function)|\b(tools?|tool use|function calling)[^.]{0,30}(is|are) not supported|support tool use|enable-auto-tool-choice|tools param requires/i;
 /** Not `reasoning_effort`, which is about the request. */
 export const NAMES_REASONING = /\breasoning(_content|_details)?\b|\bthinking\b/i;
+/**
+ * How endpoints say that they serve a model, or its tools, through the Responses API alone: OpenAI in three ways, GitHub
+ * Copilot by code and words.
+ */
+const WANTS_RESPONSES =
+  /v1\/responses|responses api|not a chat model|unsupported_api_for_model|not accessible via the \/chat\/completions/i;
 const FILTERED = /content_filter|content_policy|ResponsibleAI/i;
 
 /** For a response with a failing status. `body` is its text, `now` the milliseconds since the epoch. */
@@ -37,7 +47,9 @@ export function failureOfResponse(
   const told = complaintInText(body);
   const retryAfterMs = retryAfterOf(response.headers, now) ?? told.retryAfterMs;
   const complaint = { ...told, status, retryAfterMs };
-  const kind = kindOf(complaint, endpoint.hasTools);
+  const kind = wantsResponses(status, complaint, endpoint)
+    ? { failure: 'wrong-api' as const }
+    : kindOf(complaint, endpoint.hasTools);
   const words = complaint.message === '' ? 'no message' : complaint.message;
   return new ProviderError(kind.failure, `${endpoint.name} answered ${status}: ${words}`, {
     retryable: kind.retryable,
@@ -56,6 +68,12 @@ export function failureOfChunk(complaint: Complaint): ProviderError {
     retryAfterMs,
     status,
   });
+}
+
+/** For a reply that ended without saying how. `missing` is what says it; `sawDone`: the stream ended with `[DONE]`. */
+export function failureOfCut(sawDone: boolean, missing: string): ProviderError {
+  const what = sawDone ? 'ended its reply without saying anything' : 'ended in the middle of its reply';
+  return new ProviderError('network', `The endpoint ${what}: no ${missing} came.`);
 }
 
 /** For a 200 whose body is neither a stream of events nor a completion: a gateway's page, most often. */
@@ -96,6 +114,11 @@ export function withoutKey(error: ProviderError, key: string | undefined): Provi
 
 const SHORTEST_KEY_CHARS = 8;
 
+function wantsResponses(status: number, { code, message }: Complaint, { api }: Endpoint): boolean {
+  const isAboutRequest = status === 400 || status === 404 || status === 405 || status === 422;
+  return api === 'chat' && isAboutRequest && WANTS_RESPONSES.test(`${code} ${message}`);
+}
+
 function kindOf(complaint: Complaint, hasTools: boolean): Kind {
   const { status, message } = complaint;
   const labels = `${complaint.code} ${complaint.type}`;
@@ -111,7 +134,7 @@ function kindOf(complaint: Complaint, hasTools: boolean): Kind {
   }
   if (status !== undefined) return { failure: kindOfStatus(status) };
   if (/authentication|invalid_api_key|permission/i.test(labels)) return { failure: 'auth' };
-  if (/invalid_request|bad_?request|not_found/i.test(labels)) return { failure: 'bad-request' };
+  if (/\binvalid_|bad_?request|not_found/i.test(labels)) return { failure: 'bad-request' };
   return { failure: 'overloaded' };
 }
 
@@ -141,7 +164,7 @@ function retryAfterOf(headers: HttpResponse['headers'], now: number): number | u
 }
 
 function hintFor(kind: Kind, { status, message }: Complaint, endpoint: Endpoint): string | undefined {
-  const { keyVariable, model, baseUrl } = endpoint;
+  const { keyVariable, model, baseUrl, api } = endpoint;
   switch (kind.failure) {
     case 'auth':
       return `Check ${keyVariable ?? 'the key'}: it has to be a valid key for ${baseUrl}.`;
@@ -151,11 +174,15 @@ function hintFor(kind: Kind, { status, message }: Complaint, endpoint: Endpoint)
         : undefined;
     case 'no-tools':
       return `The model ${model} cannot call tools. Choose another with -m NAME, or let it write its calls as text: CHATCLI_TOOL_PROTOCOL=auto or text.`;
-    case 'bad-request':
-      if (status === 404) return `Check the model (${model}) and the base URL (${baseUrl}).`;
+    case 'wrong-api':
+      return `The model ${model} is served by the Responses API: CHATCLI_OPENAI_API=responses asks that one.`;
+    case 'bad-request': {
+      const elsewhere = api === 'responses' ? ' If it has no Responses API: CHATCLI_OPENAI_API=chat.' : '';
+      if (status === 404) return `Check the model (${model}) and the base URL (${baseUrl}).${elsewhere}`;
       return NAMES_REASONING.test(message)
         ? 'CHATCLI_SEND_REASONING=auto, always or never sets whether earlier reasoning goes back to the model.'
         : undefined;
+    }
     default:
       return undefined;
   }

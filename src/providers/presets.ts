@@ -8,6 +8,10 @@ export type ReasoningForm = 'none' | 'reasoning_content' | 'reasoning' | 'thinki
 
 /** `auto`: where the preset says so, and as the endpoint asks for; else always or never. */
 export type ReasoningSetting = 'auto' | 'always' | 'never';
+/** Which API to ask: `auto` goes by the model, and by what the endpoint says. */
+export const OPENAI_APIS = ['chat', 'responses', 'auto'] as const;
+
+export type OpenaiApi = (typeof OPENAI_APIS)[number];
 
 export type Preset = {
   readonly name: string;
@@ -25,7 +29,25 @@ export type Preset = {
   readonly reasoningIfAsked?: Exclude<ReasoningForm, 'none'>;
   /** Its name for the limit of a reply, where it is not `max_tokens`. */
   readonly tokensField?: 'max_completion_tokens';
+  /** Its models that are asked through the Responses API unless somebody says otherwise. */
+  readonly responsesModels?: readonly ResponsesModels[];
 };
+
+export type ResponsesModels = { readonly pattern: RegExp; readonly because: string };
+
+/**
+ * From OpenAI's error messages for these models, as public issue threads quote them up to September 2026. What is
+ * missing here is asked through Chat Completions first, and switches on the endpoint's own word.
+ */
+const OPENAI_RESPONSES_MODELS: readonly ResponsesModels[] = [
+  { pattern: /^(o\d|gpt-\d+(\.\d+)?)-pro(-|$)/, because: 'served by the Responses API alone' },
+  { pattern: /^(gpt-\d+(\.\d+)?-codex|codex-)/, because: 'served by the Responses API alone' },
+  { pattern: /-deep-research(-|$)|^computer-use-/, because: 'served by the Responses API alone' },
+  {
+    pattern: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)(?!\d)/,
+    because: 'Chat Completions refuses tools for them, unless reasoning is off (gpt-5.4: unless none is asked for)',
+  },
+];
 
 /** In the order in which a key that is set chooses one. Facts about reasoning: their documentation, mid 2026. */
 export const PRESETS: readonly Preset[] = [
@@ -36,6 +58,7 @@ export const PRESETS: readonly Preset[] = [
     defaultModel: 'gpt-5.4',
     reasoning: 'none', // Chat Completions never gives it out.
     tokensField: 'max_completion_tokens',
+    responsesModels: OPENAI_RESPONSES_MODELS,
   },
   {
     name: 'openrouter',

@@ -3,33 +3,16 @@
  * lines and time are the caller's job. Text comes out at once; calls, usage and the end when nothing can change them.
  */
 import { ProviderError } from '../errors.js';
-import type { FinishReason, Usage } from '../kernel/types.js';
+import type { FinishReason } from '../kernel/types.js';
 import { createCallAssembler } from './calls.js';
 import { complaintIn } from './complaint.js';
-import { failureOfChunk } from './failures.js';
-import { asRecord, countOf, type JsonRecord, textOf } from './json.js';
+import { failureOfChunk, failureOfCut } from './failures.js';
+import { asRecord, type JsonRecord, textOf } from './json.js';
+import type { ReplyReducer } from './read-reply.js';
 import { createReasoningItems } from './reasoning-items.js';
 import { createThinkTags, type ThinkTags } from './think-tags.js';
 import type { ModelDelta } from './types.js';
-
-export type ChunkReducer = {
-  /**
-   * The deltas of one parsed chunk, or of a whole completion.
-   * @throws {ProviderError} for an error inside it, and `protocol` for what is no object.
-   */
-  push(chunk: unknown): readonly ModelDelta[];
-  /** Whether a finish reason came: what follows it may be missing. */
-  isFinished(): boolean;
-  /** The usage so far, to be reported for a reply that breaks off, too. */
-  usage(): readonly ModelDelta[];
-  /**
-   * What was held back: usage, calls, and the `end`. `sawDone` says that the stream ended with `[DONE]`.
-   * @throws {ProviderError} `network` (retryable) when the reply was cut off.
-   */
-  finish(sawDone: boolean): readonly ModelDelta[];
-};
-
-type Counts = Omit<Usage, 'requests'>;
+import { type Counts, countsOf, largest } from './usage.js';
 
 const NOTHING: readonly ModelDelta[] = [];
 
@@ -54,8 +37,11 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 /** Finish reasons that are failures of the endpoint (OpenRouter, DeepSeek, Zhipu, vLLM). */
 const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error', 'abort']);
 
-/** A reducer for one reply. The work per chunk does not grow with what came before. */
-export function createChunkReducer(): ChunkReducer {
+/**
+ * A reducer for one reply. The work per chunk does not grow with what came before. `origin` names endpoint and API, for
+ * what only they take back.
+ */
+export function createChunkReducer(origin = 'chat'): ReplyReducer {
   const assembler = createCallAssembler();
   const reasoningItems = createReasoningItems();
   const thinkTags = createThinkTags();
@@ -116,18 +102,26 @@ export function createChunkReducer(): ChunkReducer {
     const isAnswer = calls.length === 0 && (finishReason ?? 'stop') === 'stop';
     const held = thinkTags.end(isAnswer);
     const isSaid = hasContent || held.length > 0 || calls.length > 0;
-    if (finishReason === undefined && !(sawDone && isSaid)) throw cutOff(sawDone);
+    if (finishReason === undefined && !(sawDone && isSaid)) throw failureOfCut(sawDone, 'finish reason');
     const items = reasoningItems.items();
     return [
       ...held,
       ...usageDeltas(),
-      ...(items.length === 0 ? NOTHING : [{ type: 'reasoning-items', items } as const]),
+      ...(items.length === 0 ? NOTHING : [{ type: 'replay', replay: { origin, items } } as const]),
       ...calls.map((call): ModelDelta => ({ type: 'call', call })),
       { type: 'end', finishReason: reasonOfEnd(finishReason, calls.length > 0) },
     ];
   }
 
-  return { push, isFinished: () => finishReason !== undefined, usage: usageDeltas, finish };
+  return {
+    push,
+    isReply: (body) => body.choices !== undefined,
+    isFinished: () => finishReason !== undefined,
+    // The usage comes behind the finish reason.
+    isOver: () => false,
+    usage: usageDeltas,
+    finish,
+  };
 }
 
 /** Some endpoints say `stop` although they call tools, or nothing at all. */
@@ -151,35 +145,4 @@ function readPart(value: unknown, thinkTags: ThinkTags): readonly ModelDelta[] {
 function joinTexts(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value);
   return value.map((part) => (typeof part === 'string' ? part : textOf(asRecord(part)?.text))).join('');
-}
-
-function countsOf(value: unknown): Counts | undefined {
-  const report = asRecord(value);
-  if (report === undefined) return undefined;
-  const promptTokens = countOf(report.prompt_tokens ?? report.input_tokens);
-  const completionTokens = countOf(report.completion_tokens ?? report.output_tokens);
-  const cached = asRecord(report.prompt_tokens_details)?.cached_tokens ?? report.prompt_cache_hit_tokens;
-  const counts = {
-    promptTokens,
-    completionTokens,
-    cachedTokens: countOf(cached ?? report.cached_tokens),
-    reasoningTokens: countOf(asRecord(report.completion_tokens_details)?.reasoning_tokens ?? report.reasoning_tokens),
-    totalTokens: countOf(report.total_tokens) || promptTokens + completionTokens,
-  };
-  return counts.totalTokens === 0 ? undefined : counts;
-}
-
-function largest(left: Counts, right: Counts): Counts {
-  return {
-    promptTokens: Math.max(left.promptTokens, right.promptTokens),
-    completionTokens: Math.max(left.completionTokens, right.completionTokens),
-    cachedTokens: Math.max(left.cachedTokens, right.cachedTokens),
-    reasoningTokens: Math.max(left.reasoningTokens, right.reasoningTokens),
-    totalTokens: Math.max(left.totalTokens, right.totalTokens),
-  };
-}
-
-function cutOff(sawDone: boolean): ProviderError {
-  const what = sawDone ? 'ended its reply without saying anything' : 'ended in the middle of its reply';
-  return new ProviderError('network', `The endpoint ${what}: no finish reason came.`);
 }

@@ -1,6 +1,6 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
 import { BudgetError, ProviderError } from '../errors.js';
-import type { FinishReason, Opaque, Reply, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
 
@@ -11,8 +11,8 @@ const NAME_LENGTH_LIMIT = 64;
 type Draft = {
   text: string;
   reasoning: string;
-  reasoningItems: readonly Opaque[];
   calls: ToolCall[];
+  replay: Replay | undefined;
   usage: Usage;
   finishReason: FinishReason | undefined;
 };
@@ -20,8 +20,8 @@ type Draft = {
 const emptyDraft = (): Draft => ({
   text: '',
   reasoning: '',
-  reasoningItems: [],
   calls: [],
+  replay: undefined,
   usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
   finishReason: undefined,
 });
@@ -70,8 +70,8 @@ export async function askModel(
   return {
     text: draft.text,
     ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
-    ...(draft.reasoningItems.length === 0 ? {} : { reasoningItems: draft.reasoningItems }),
     toolCalls: draft.calls,
+    ...(draft.replay && { replay: draft.replay }),
     finishReason: draft.finishReason,
     usage: draft.usage,
   };
@@ -134,11 +134,11 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       draft.reasoning += delta.text;
       ctx.emit({ type: 'reasoning-delta', text: delta.text });
       return;
-    case 'reasoning-items':
-      draft.reasoningItems = delta.items;
-      return;
     case 'call':
       draft.calls.push(delta.call);
+      return;
+    case 'replay':
+      draft.replay = delta.replay;
       return;
     case 'usage':
       draft.usage = { requests: 1, ...largest(draft.usage, delta.usage) };

@@ -228,12 +228,9 @@ function keep(messages: readonly Message[]): readonly Message[] {
   return repair(said, NOT_RUN).map(frozen);
 }
 
-function frozen(message: Message): Message {
-  if (message.role === 'assistant') {
-    for (const call of message.toolCalls ?? []) Object.freeze(call);
-    Object.freeze(message.toolCalls);
-  }
-  return Object.freeze(message);
+function frozen<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }
 
 function markOf(status: OutcomeReason): readonly Message[] {

@@ -75,12 +75,11 @@ async function ask(
   run.offered = new Set(request.tools.map((tool) => tool.name));
   const reply = withUsableCalls(await run.reply.ask(request, onDropped), number, usedIds);
   turn.replied(reply.finishReason, reply.usage);
-  const { text, reasoning, reasoningItems, toolCalls } = reply;
+  const { text, reasoning, toolCalls } = reply;
   ctx.emit({
     type: 'message',
     text,
     ...(reasoning && { reasoning }),
-    ...(reasoningItems && { reasoningItems }),
     toolCalls,
   });
   ctx.emit({ type: 'usage', ...ctx.budget.totals(), context: run.fitter.replied(request, reply.usage) });

@@ -13,8 +13,8 @@ const message = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: z.string(),
     reasoning: z.string().optional(),
-    reasoningItems: z.array(opaqueSchema).optional(),
     toolCalls: z.array(toolCallSchema).optional(),
+    replay: z.strictObject({ origin: z.string(), items: z.array(opaqueSchema) }).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), content: z.string() }),
 ]);

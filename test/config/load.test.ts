@@ -16,6 +16,7 @@ describe('loadConfig', () => {
     const folder = (...parts: string[]) => path.join(bench.home, ...parts, 'chatcli');
     const expected: Config = {
       provider: { kind: 'none' },
+      openaiApi: 'auto',
       toolProtocol: 'auto',
       workers: { parallel: true, maxTurns: 30, timeoutMs: 600_000, own: {}, fromFlags: {} },
       run: {},
@@ -47,6 +48,7 @@ describe('loadConfig', () => {
       CHATCLI_MAX_TOKENS_TOTAL: '1000',
       CHATCLI_MAX_BUDGET_USD: '0.5',
       CHATCLI_TIMEOUT: '1h',
+      CHATCLI_OPENAI_API: 'Responses',
       CHATCLI_APPROVAL_MODE: 'acceptEdits',
       CHATCLI_MAX_RETRIES: '0',
       CHATCLI_FIRST_BYTE_TIMEOUT: '5s',
@@ -60,6 +62,7 @@ describe('loadConfig', () => {
     });
     expect(config).toStrictEqual({
       provider: { kind: 'none' },
+      openaiApi: 'responses',
       toolProtocol: 'auto',
       workers: {
         parallel: false,

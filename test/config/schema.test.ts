@@ -128,6 +128,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     invalid: ['0', '0.0', '-1', '$5', 'ten'],
   },
   CHATCLI_TIMEOUT: TIME,
+  CHATCLI_OPENAI_API: {
+    valid: [
+      ['auto', 'auto'],
+      ['Chat', 'chat'],
+      ['RESPONSES', 'responses'],
+    ],
+    invalid: ['completions', ''],
+  },
   CHATCLI_APPROVAL_MODE: {
     valid: [
       ['read-only', 'read-only'],
@@ -220,6 +228,7 @@ describe('the schema', () => {
       CHATCLI_TOOL_PROTOCOL: 'auto',
       CHATCLI_AGENT_WORKER_MAX_TURNS: '30',
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
+      CHATCLI_OPENAI_API: 'auto',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',

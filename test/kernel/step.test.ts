@@ -364,6 +364,16 @@ describe('the history', () => {
     ]);
   });
 
+  it('keeps what the provider wants back with its message', () => {
+    const replay = { origin: 'p:api', items: [{ type: 'reasoning', sealed: 'x' }] };
+    const step = play([reply({ toolCalls: [call('a')], replay }), results(ok('a')), says('Done.')]);
+    expect(step.state.messages.slice(2)).toEqual([
+      { role: 'assistant', content: '', toolCalls: [call('a')], replay },
+      { role: 'tool', callId: 'a', name: 'read_file', content: 'fine' },
+      { role: 'assistant', content: 'Done.' },
+    ]);
+  });
+
   it('only ever grows at its end', () => {
     const seen = [...rounds(3, String), says('Done.')];
     let step = start(TASK, { maxTurns: 9 });

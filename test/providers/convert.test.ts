@@ -3,7 +3,9 @@ import type { Message } from '../../src/kernel/types.js';
 import { createConverter } from '../../src/providers/convert.js';
 import type { ReasoningForm } from '../../src/providers/presets.js';
 
-const converter = (reasoning: ReasoningForm, sendsCallExtras = true) => createConverter({ reasoning, sendsCallExtras });
+const ORIGIN = 'somebody:chat';
+const converter = (reasoning: ReasoningForm, sendsCallExtras = true) =>
+  createConverter({ origin: ORIGIN, reasoning, sendsCallExtras });
 const plain = converter('none');
 const call = (args: string) => ({ id: 'k1', name: 'read', arguments: args });
 const asked = (args: string): Message => ({ role: 'assistant', content: '', reasoning: 'hm', toolCalls: [call(args)] });
@@ -48,7 +50,7 @@ describe('a message', () => {
       { role: 'assistant', content: '', toolCalls: [call('{}')] },
       { role: 'assistant', content: 'A', reasoning: 'hm' },
       { role: 'assistant', content: 'B' },
-      { ...asked('{}'), reasoningItems: items } as Message,
+      { ...asked('{}'), replay: { origin: ORIGIN, items } } as Message,
     ];
     const part = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
     const calling = { role: 'assistant', content: null, tool_calls: sent('{}') };
@@ -98,6 +100,14 @@ describe('a message', () => {
     expect(converter('none', false).messages([message])).toEqual([
       { role: 'assistant', content: null, tool_calls: [sentCall] },
     ]);
+  });
+
+  it('never carries what another API wants back', () => {
+    const replay = { origin: 'openai:responses', items: [{ type: 'reasoning', encrypted_content: 'sealed' }] };
+    const messages: Message[] = [{ ...asked('{}'), replay } as Message, { role: 'assistant', content: 'A', replay }];
+    for (const form of ['none', 'reasoning_content', 'reasoning', 'thinking-parts'] as const) {
+      expect(JSON.stringify(converter(form).messages(messages))).not.toMatch(/replay|sealed/);
+    }
   });
 
   it('has half a character replaced, which a cut may leave', () => {

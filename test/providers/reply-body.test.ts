@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { ProviderError } from '../../src/errors.js';
 import type { HttpResponse } from '../../src/http.js';
-import { readReply } from '../../src/providers/openai-chat.js';
+import { readReply } from '../../src/providers/read-reply.js';
+import { createChunkReducer } from '../../src/providers/stream.js';
 import type { ModelDelta } from '../../src/providers/types.js';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -25,7 +26,7 @@ function responseOf(pieces: readonly Uint8Array[], type = EVENT_STREAM): HttpRes
 /** The deltas, without signs of life and with neighbouring texts joined. */
 async function read(pieces: readonly Uint8Array[], type?: string): Promise<readonly ModelDelta[]> {
   const deltas: ModelDelta[] = [];
-  for await (const delta of readReply(responseOf(pieces, type))) {
+  for await (const delta of readReply(responseOf(pieces, type), createChunkReducer())) {
     const last = deltas.at(-1);
     if ('text' in delta && last?.type === delta.type)
       deltas[deltas.length - 1] = { ...delta, text: last.text + delta.text };
