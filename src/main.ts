@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Intent } from './commands/intent.js';
 import type { Io } from './commands/io.js';
 import { CommandLineError, createProgram, runProgram } from './commands/program.js';
-import { processEnvironment } from './config/environment.js';
+import { keepCertificateChecks, processEnvironment } from './config/environment.js';
 import { InterruptedError } from './errors.js';
 import { EXIT, endingOfSignal } from './exit-codes.js';
 import { createProcessGroups } from './process.js';
@@ -12,6 +12,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const groups = createProcessGroups();
 const controller = new AbortController();
+const env = processEnvironment();
+keepCertificateChecks();
 let exitCode: number = EXIT.answered;
 let outputFault: Error | undefined;
 
@@ -69,7 +71,7 @@ function io(): Io {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    env: processEnvironment(),
+    env,
     cwd: currentFolder(),
     now: Date.now,
     signal: controller.signal,

@@ -5,7 +5,7 @@
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import type { ResponseFormatJSONSchema } from 'openai/resources/shared';
 import { ConfigError, ProviderError } from '../errors.js';
-import { createHttpClient, HttpError, type HttpResponse } from '../http.js';
+import { createHttpClient, HttpError, type HttpResponse, type ProxySettings } from '../http.js';
 import { excerpt } from './complaint.js';
 import { createConverter } from './convert.js';
 import { adaptedDialect, type Dialect } from './dialect.js';
@@ -32,6 +32,10 @@ export type OpenaiChatOptions = {
   readonly project?: string;
   /** Sent with every request; they win over ours. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Proxies by the scheme of the URL, and the hosts that need none. Absent: none; the environment is not read. */
+  readonly proxy?: ProxySettings;
+  /** Certificates to trust, in PEM, in place of Node's own store. */
+  readonly ca?: readonly string[];
   /** From sending to the first byte of the reply; 120,000 by default. */
   readonly firstByteTimeoutMs?: number;
   /** Between two bytes of the reply; 75,000 by default. */
@@ -60,6 +64,8 @@ export function openaiChat(options: OpenaiChatOptions): OpenaiChat {
     firstByteTimeoutMs: options.firstByteTimeoutMs ?? FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     headers: headersOf(options),
+    ...(options.proxy && { proxy: options.proxy }),
+    ...(options.ca && { ca: options.ca }),
   });
   const completions = createCompletions(baseUrl, http);
   const converter = createConverter({ sendReasoning: options.sendReasoning ?? false });
