@@ -9,6 +9,7 @@ import { presetNamed } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
 import type { Provider } from '../providers/types.js';
 import type { Io } from './io.js';
+import { type Network, networkFor } from './network.js';
 
 export type OpenedProvider = {
   readonly provider: Provider;
@@ -31,7 +32,8 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const choice = config.provider;
   if (choice.kind === 'scripted') return openScripted(choice, config, io);
   const endpoint = choice.kind === 'none' ? await findEndpoint(choice.model) : choice;
-  const model = endpoint.model ?? (await firstModel(endpoint));
+  const network = await networkFor(config, endpoint);
+  const model = endpoint.model ?? (await firstModel(endpoint, network));
   const cost = costFunction(config);
   refuseUnknownPrice(config, model, cost);
 
@@ -46,6 +48,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
     ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
     ...(preset?.sendReasoning && { sendReasoning: true }),
     ...(preset?.tokensField && { tokensField: preset.tokensField }),
+    ...network,
     firstByteTimeoutMs,
     idleTimeoutMs,
     now: io.now,
@@ -99,8 +102,8 @@ function noProvider(): ConfigError {
 }
 
 /** The first model that an endpoint offers, for one that is not a preset's own and so has no default. */
-async function firstModel({ name, baseUrl, apiKey }: Endpoint): Promise<string> {
-  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS })) ?? [];
+async function firstModel({ name, baseUrl, apiKey }: Endpoint, network: Network): Promise<string> {
+  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS, network })) ?? [];
   if (model !== undefined) return model;
   throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, {
     hint: 'Set OPENAI_MODEL, or pass -m MODEL.',

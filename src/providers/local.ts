@@ -1,5 +1,5 @@
 /** Asks endpoints which models they have, and looks for servers on this machine at the ports where they listen by default. */
-import { createHttpClient, HttpError } from '../http.js';
+import { createHttpClient, type HttpClientOptions, HttpError } from '../http.js';
 import { asRecord, parseJson, textOf } from './json.js';
 import { PRESETS } from './presets.js';
 
@@ -46,12 +46,19 @@ export type ListOptions = {
   /** For the whole answer. */
   readonly timeoutMs: number;
   readonly apiKey?: string;
+  /** Its headers win over ours. */
+  readonly network?: Pick<HttpClientOptions, 'proxy' | 'ca' | 'headers'>;
 };
 
 /** The models that an endpoint names at `GET …/models`; undefined where it gives no such list in time. */
-export async function listModels({ baseUrl, timeoutMs, apiKey }: ListOptions): Promise<readonly string[] | undefined> {
-  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const http = createHttpClient({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, headers });
+export async function listModels({
+  baseUrl,
+  timeoutMs,
+  apiKey,
+  network,
+}: ListOptions): Promise<readonly string[] | undefined> {
+  const headers = { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...network?.headers };
+  const http = createHttpClient({ ...network, firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, headers });
   const controller = new AbortController();
   // A server that dribbles would outlast both timers of the client.
   const timer = setTimeout(() => controller.abort(TOO_SLOW), timeoutMs);
