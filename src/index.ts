@@ -49,6 +49,7 @@ export type {
   ToolResult,
   Usage,
 } from './kernel/types.js';
+export { withFallback } from './providers/fallback.js';
 export { openaiChat } from './providers/openai-chat.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';

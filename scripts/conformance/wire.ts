@@ -87,6 +87,9 @@ async function ask(provider: Provider): Promise<Outcome> {
           break;
         case 'retry':
           throw new Error(`it wanted to try again: ${delta.reason}`);
+        case 'model':
+        case 'fallback':
+          throw new Error('it wanted another model');
         case 'activity':
           break;
         case 'end':

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
+import { withFallback } from '../providers/fallback.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
 import { presetNamed } from '../providers/presets.js';
@@ -35,7 +36,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const network = await networkFor(config, endpoint);
   const model = endpoint.model ?? (await firstModel(endpoint, network));
   const cost = costFunction(config);
-  refuseUnknownPrice(config, model, cost);
+  for (const asked of [model, ...config.models.fallbacks]) refuseUnknownPrice(config, asked, cost);
 
   const preset = presetNamed(endpoint.name);
   // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
@@ -53,7 +54,7 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
     idleTimeoutMs,
     now: io.now,
   });
-  const provider = withRetry(client, { maxAttempts: maxRetries + 1, now: io.now });
+  const provider = withFallbacks(withRetry(client, { maxAttempts: maxRetries + 1, now: io.now }), config);
   return { provider, model, costOf: cost, close: () => client.close() };
 }
 
@@ -74,7 +75,11 @@ async function openScripted(
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
   const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
-  return { provider: retrying, model, costOf: () => 0, close: () => undefined };
+  return { provider: withFallbacks(retrying, config), model, costOf: () => 0, close: () => undefined };
+}
+
+function withFallbacks(provider: Provider, { models }: Config): Provider {
+  return models.fallbacks.length === 0 ? provider : withFallback(provider, models.fallbacks);
 }
 
 async function findEndpoint(model: string | undefined): Promise<Endpoint> {

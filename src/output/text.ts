@@ -104,6 +104,9 @@ export function createTextSink(options: TextOptions): EventSink {
       case 'retry':
         say(event, colors.yellow(texts.retry(event.attempt, event.maxAttempts, formatMs(event.waitMs), event.reason)));
         return;
+      case 'fallback':
+        say(event, colors.yellow(`${texts.warning}: ${texts.fallback(event.from, event.to, event.reason)}`));
+        return;
       case 'notice':
         say(
           event,

@@ -9,6 +9,8 @@ const NAME_CHARACTERS = /[^A-Za-z0-9_-]/g;
 const NAME_LENGTH_LIMIT = 64;
 
 type Draft = {
+  /** The one that is asked, which a fallback changes. */
+  model: string;
   text: string;
   reasoning: string;
   calls: ToolCall[];
@@ -16,7 +18,8 @@ type Draft = {
   finishReason: FinishReason | undefined;
 };
 
-const emptyDraft = (): Draft => ({
+const emptyDraft = (model: string): Draft => ({
+  model,
   text: '',
   reasoning: '',
   calls: [],
@@ -35,17 +38,17 @@ export async function askModel(
   ctx: RunContext,
   onDropped: (text: string) => void = () => undefined,
 ): Promise<Reply> {
-  let draft = emptyDraft();
-  const spend = () => ctx.budget.addUsage(draft.usage, ctx.model);
+  let draft = emptyDraft(ctx.model);
+  const spend = () => ctx.budget.addUsage(draft.usage, draft.model);
   ctx.budget.countRequest();
   try {
     await guarded(ctx, async (signal, alive) => {
       for await (const delta of ctx.provider.stream(request, signal)) {
         if (signal.aborted) return;
         alive();
-        if (delta.type === 'retry') {
+        if (delta.type === 'retry' || delta.type === 'fallback') {
           spend();
-          draft = emptyDraft();
+          draft = emptyDraft(draft.model);
         }
         take(delta, draft, ctx);
       }
@@ -125,6 +128,14 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
     case 'retry':
       ctx.budget.countRequest();
       ctx.emit(delta);
+      return;
+    case 'fallback':
+      draft.model = delta.to;
+      ctx.budget.countRequest();
+      ctx.emit(delta);
+      return;
+    case 'model':
+      draft.model = delta.model;
       return;
     case 'activity':
       return;

@@ -10,6 +10,8 @@ export const en = {
   noTurns: 'summary',
   retry: (attempt: number, maxAttempts: number, wait: string, reason: string) =>
     `${reason.replace(/[.:]?\s*$/, '.')} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
+  fallback: (from: string, to: string, reason: string) =>
+    `${reason.replace(/[.:]?\s*$/, '.')} Going on with the model ${to} in place of ${from}.`,
   incomplete: '(this reply was dropped before its end)',
   warning: 'warning',
   error: 'error',
