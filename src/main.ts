@@ -1,5 +1,6 @@
 /** From argv to an exit code. The only place that ends the process; signals and closed pipes are handled here. */
 import { readFileSync } from 'node:fs';
+import type { ModelsFlags } from './commands/flags.js';
 import type { Intent } from './commands/intent.js';
 import type { Io } from './commands/io.js';
 import { CommandLineError, createProgram, runProgram } from './commands/program.js';
@@ -42,7 +43,7 @@ try {
     version: string;
   };
   const writeOut = (text: string) => void process.stdout.write(text);
-  const program = createProgram({ version, run: runIntent, skills: showSkills, writeOut });
+  const program = createProgram({ version, run: runIntent, skills: showSkills, models: showModels, writeOut });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
   const { createReport } = await import('./commands/report.js');
@@ -64,6 +65,11 @@ async function runIntent(intent: Intent): Promise<void> {
 async function showSkills(folder: string | undefined): Promise<void> {
   const { listSkills } = await import('./commands/skills.js');
   process.stdout.write(await listSkills(io(), folder));
+}
+
+async function showModels(flags: ModelsFlags): Promise<void> {
+  const { listModels } = await import('./commands/models.js');
+  exitCode = await listModels(flags, io());
 }
 
 function io(): Io {

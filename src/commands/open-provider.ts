@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
+import { type ContextWindow, createContextWindows } from '../providers/context-window.js';
 import { withFallback } from '../providers/fallback.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
@@ -18,6 +19,8 @@ export type OpenedProvider = {
   readonly model: string;
   /** USD of one reply; undefined where the model's price is not known. */
   readonly costOf: (usage: Usage, model: string) => number | undefined;
+  /** The window of a model. Asks the endpoint at the first call, where it has to: see `createContextWindows`. */
+  readonly contextWindow: (model: string) => Promise<ContextWindow>;
   readonly close: () => void;
 };
 
@@ -55,7 +58,12 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
     now: io.now,
   });
   const provider = withFallbacks(withRetry(client, { maxAttempts: maxRetries + 1, now: io.now }), config);
-  return { provider, model, costOf: cost, close: () => client.close() };
+  const { name, baseUrl, apiKey } = endpoint;
+  const contextWindow = createContextWindows({
+    setting: config.models.contextWindow,
+    endpoint: { name, baseUrl, apiKey, network },
+  });
+  return { provider, model, costOf: cost, contextWindow, close: () => client.close() };
 }
 
 async function openScripted(
@@ -75,7 +83,14 @@ async function openScripted(
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
   const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
-  return { provider: withFallbacks(retrying, config), model, costOf: () => 0, close: () => undefined };
+  const contextWindow = createContextWindows({ setting: config.models.contextWindow });
+  return {
+    provider: withFallbacks(retrying, config),
+    model,
+    costOf: () => 0,
+    contextWindow,
+    close: () => undefined,
+  };
 }
 
 function withFallbacks(provider: Provider, { models }: Config): Provider {

@@ -34,6 +34,8 @@ export type LoadRequest = {
   /** Absolute; relative file names count from here. */
   readonly cwd: string;
   readonly flags?: ConfigFlags;
+  /** Only models are to be listed: a key and a model may be missing. */
+  readonly isForListing?: boolean;
   /** In the order in which a key that is set chooses one; absent: those of providers/presets. */
   readonly presets?: readonly ProviderPreset[];
   readonly homedir?: string;
@@ -136,6 +138,7 @@ function composeConfig(
         presets: request.presets ?? PRESETS,
         cwd: request.cwd,
         envFile: path.join(folders.config, '.env'),
+        isForListing: request.isForListing ?? false,
         nameOrigin: resolved.origins.CHATCLI_PROVIDER ?? 'default',
       })
     : undefined;

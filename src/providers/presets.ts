@@ -12,6 +12,8 @@ export type Preset = {
   readonly local?: { readonly port: number };
   /** Whether assistant messages with tool calls carry their `reasoning_content`: thinking models refuse them without. */
   readonly sendReasoning: boolean;
+  /** Whether its list of models tells their windows; local servers are asked anyway. */
+  readonly tellsWindow?: true;
   /** Its name for the limit of a reply, where it is not `max_tokens`. */
   readonly tokensField?: 'max_completion_tokens';
 };
@@ -31,12 +33,19 @@ export const PRESETS: readonly Preset[] = [
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
     sendReasoning: false,
+    tellsWindow: true,
   },
   local('ollama', 11_434),
   local('lmstudio', 1_234),
   local('llamacpp', 8_080),
   local('vllm', 8_000),
-  { name: 'groq', baseUrl: 'https://api.groq.com/openai/v1', keyVariable: 'GROQ_API_KEY', sendReasoning: false },
+  {
+    name: 'groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    keyVariable: 'GROQ_API_KEY',
+    sendReasoning: false,
+    tellsWindow: true,
+  },
   {
     name: 'deepseek',
     baseUrl: 'https://api.deepseek.com/v1',
@@ -44,9 +53,21 @@ export const PRESETS: readonly Preset[] = [
     defaultModel: 'deepseek-chat',
     sendReasoning: true,
   },
-  { name: 'mistral', baseUrl: 'https://api.mistral.ai/v1', keyVariable: 'MISTRAL_API_KEY', sendReasoning: false },
+  {
+    name: 'mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariable: 'MISTRAL_API_KEY',
+    sendReasoning: false,
+    tellsWindow: true,
+  },
   { name: 'xai', baseUrl: 'https://api.x.ai/v1', keyVariable: 'XAI_API_KEY', sendReasoning: false },
-  { name: 'moonshot', baseUrl: 'https://api.moonshot.ai/v1', keyVariable: 'MOONSHOT_API_KEY', sendReasoning: true },
+  {
+    name: 'moonshot',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    keyVariable: 'MOONSHOT_API_KEY',
+    sendReasoning: true,
+    tellsWindow: true,
+  },
   {
     name: 'gemini',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',

@@ -45,6 +45,6 @@ export const en = {
 export type Texts = typeof en;
 
 /** 1234567 → 1,234,567. Not `toLocaleString`, whose first call loads ICU's number formats: 26 ms. */
-function grouped(count: number): string {
+export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
