@@ -132,6 +132,15 @@ describe('a run with a proxy in its environment', () => {
     expect(run.stderr).toContain('NO_PROXY');
   });
 
+  it('that answers itself is named beside what it said', async () => {
+    const server = await serve([]);
+    const through = await proxy({ target: portOf(server), status: 503 });
+    const run = await ask(server, { OPENAI_BASE_URL: 'http://model.test/v1', HTTP_PROXY: through.url });
+
+    expect([run.exitCode, run.stdout, server.requests.length]).toEqual([4, '', 0]);
+    expect(run.stderr).toContain(`openai answered 503 through the proxy 127.0.0.1:${through.port}`);
+  });
+
   it('of another kind ends with the error of a setting', async () => {
     const server = await serve([]);
     const run = await ask(server, { HTTP_PROXY: `socks5://user:${PASSWORD}@127.0.0.1:1` });
