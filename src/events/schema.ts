@@ -203,6 +203,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
   turnEnd,
   retry,
+  event('fallback', { from: z.string(), to: z.string(), reason: z.string() }),
   event('usage', { usage: usageSchema, costUsd: z.number().nullable(), context: contextFill.optional() }),
   event('worker-start', { index: count, total: count, task: z.string() }),
   workerEnd,

@@ -9,6 +9,8 @@ const NAME_CHARACTERS = /[^A-Za-z0-9_-]/g;
 const NAME_LENGTH_LIMIT = 64;
 
 type Draft = {
+  /** The one that is asked, which a fallback changes. */
+  model: string;
   text: string;
   reasoning: string;
   calls: ToolCall[];
@@ -17,7 +19,8 @@ type Draft = {
   finishReason: FinishReason | undefined;
 };
 
-const emptyDraft = (): Draft => ({
+const emptyDraft = (model: string): Draft => ({
+  model,
   text: '',
   reasoning: '',
   calls: [],
@@ -38,8 +41,8 @@ export async function askModel(
   ctx: RunContext,
   onDropped: (text: string) => void = () => undefined,
 ): Promise<Reply> {
-  let draft = emptyDraft();
-  const spend = () => ctx.budget.addUsage(draft.usage, ctx.model);
+  let draft = emptyDraft(ctx.model);
+  const spend = () => ctx.budget.addUsage(draft.usage, draft.model);
   ctx.budget.countRequest();
   try {
     await guarded(ctx, async (signal, alive) => {
@@ -47,10 +50,10 @@ export async function askModel(
         if (signal.aborted) return;
         // A wait that is announced is no silence.
         alive(delta.type === 'retry' ? delta.waitMs : 0);
-        if (delta.type === 'retry') {
+        if (delta.type === 'retry' || delta.type === 'fallback') {
           const broken = draft;
           spend();
-          draft = emptyDraft();
+          draft = emptyDraft(draft.model);
           stopIfSpent(broken, delta.reason, ctx);
         }
         take(delta, draft, ctx);
@@ -149,6 +152,14 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       return;
     case 'notice':
       ctx.emit({ type: 'notice', level: 'warning', code: delta.code, text: delta.text });
+      return;
+    case 'fallback':
+      draft.model = delta.to;
+      ctx.budget.countRequest();
+      ctx.emit(delta);
+      return;
+    case 'model':
+      draft.model = delta.model;
       return;
     case 'activity':
       return;
