@@ -202,7 +202,12 @@ export type EventBody =
       readonly feedback?: string;
     }
   /** The run can be gone on with from here. */
-  | { readonly type: 'checkpoint'; readonly point: 'after-llm' | 'after-tools' | 'terminal'; readonly token: string }
+  | {
+      readonly type: 'checkpoint';
+      readonly point: 'after-llm' | 'after-tools' | 'after-input' | 'terminal';
+      /** Empty in a trace: it holds the whole run, and the agent's `checkpoint()` has the last one. */
+      readonly token: string;
+    }
   /** Something a person should know; `code` is for programs. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning'; readonly code: string; readonly text: string }
   /** Last event of a run. */

@@ -4,6 +4,7 @@
  */
 import { observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step } from '../kernel/types.js';
+import type { Denial } from '../permissions/types.js';
 import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
 import { errorOf, type Performing, perform } from './perform.js';
@@ -76,11 +77,25 @@ function idsIn(messages: readonly Message[]): Set<string> {
   return new Set(calls.map((call) => call.id));
 }
 
-const POINTS: Readonly<Record<string, SafePoint>> = { reply: 'after-llm', results: 'after-tools' };
+const POINTS: Readonly<Record<string, SafePoint>> = {
+  reply: 'after-llm',
+  results: 'after-tools',
+  input: 'after-input',
+};
 
 async function tellState(state: State, seen: string, action: Action, ctx: RunContext): Promise<void> {
-  const point = action.kind === 'finish' ? 'terminal' : POINTS[seen];
+  if (action.kind === 'finish') {
+    // A run that was denied what it needed is not over with its answer: it can be gone on with.
+    const endedBy = unmetDenial(action.end, ctx) === undefined ? action.end.reason : 'denied';
+    return ctx.options.onState?.({ ...state, endedBy }, 'terminal');
+  }
+  const point = POINTS[seen];
   if (point !== undefined) await ctx.options.onState?.(state, point);
+}
+
+/** The root's answer does not count as one while a needed action stands refused. */
+function unmetDenial(end: End, ctx: RunContext): Denial | undefined {
+  return ctx.parentRunId === undefined && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
 }
 
 /** Why a run ended, where the kernel's word for it does not say what to do. */
@@ -97,10 +112,9 @@ const EXPLAINED: Readonly<Partial<Record<Outcome['reason'], (ctx: RunContext) =>
   denied: () => ({ kind: 'denied', message: 'The same call was denied three times.' }),
 };
 
-/** Adds what the harness saw. The root's answer does not count as one while a needed action stands refused. */
+/** Adds what the harness saw. */
 function toOutcome(end: End, state: State, ctx: RunContext): Outcome {
-  const isRoot = ctx.parentRunId === undefined;
-  const unmet = isRoot && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
+  const unmet = unmetDenial(end, ctx);
   const denied: RunError | undefined = unmet && {
     kind: 'denied',
     message: `${unmet.tool} was denied: ${unmet.subject}`,
