@@ -1,6 +1,6 @@
 /** From argv to an exit code. The only place that ends the process; signals and closed pipes are handled here. */
 import { readFileSync } from 'node:fs';
-import type { ModelsFlags } from './commands/flags.js';
+import type { ModelsFlags, RunFlags } from './commands/flags.js';
 import type { Intent } from './commands/intent.js';
 import type { Io } from './commands/io.js';
 import { CommandLineError, createProgram, runProgram } from './commands/program.js';
@@ -43,7 +43,14 @@ try {
     version: string;
   };
   const writeOut = (text: string) => void process.stdout.write(text);
-  const program = createProgram({ version, run: runIntent, skills: showSkills, models: showModels, writeOut });
+  const program = createProgram({
+    version,
+    run: runIntent,
+    skills: showSkills,
+    context: showContext,
+    models: showModels,
+    writeOut,
+  });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
   const { createReport } = await import('./commands/report.js');
@@ -65,6 +72,11 @@ async function runIntent(intent: Intent): Promise<void> {
 async function showSkills(folder: string | undefined): Promise<void> {
   const { listSkills } = await import('./commands/skills.js');
   process.stdout.write(await listSkills(io(), folder));
+}
+
+async function showContext(flags: RunFlags): Promise<void> {
+  const { showContext: show } = await import('./commands/context.js');
+  exitCode = await show(flags, io());
 }
 
 async function showModels(flags: ModelsFlags): Promise<void> {

@@ -87,6 +87,13 @@ export function addModelsFlags(command: Command): Command {
     .option('--env-file <path>', 'read our variables from this file as well');
 }
 
+/** Adds the flags of `context`. */
+export function addContextFlags(command: Command): Command {
+  return addModelsFlags(command)
+    .option('-m, --model <model>', 'the model to ask')
+    .option('--worker <name>', 'the worker; coder by default');
+}
+
 /** The flags of a command, with those given before its name where it does not say otherwise. */
 export function runFlagsOf(command: Command): RunFlags {
   const flags: Record<string, unknown> = { ...command.opts() };

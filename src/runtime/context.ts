@@ -94,6 +94,11 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
   };
 }
 
+/** The tools of a root worker as its provider gets them. */
+export function createToolSpecs(tree: RunTree, worker: Worker): RunContext['toolSpecs'] {
+  return advertise(toolsOf(worker, tree.tools, tree.mayDelegate).values());
+}
+
 function toolsOf(worker: Worker, all: ReadonlyMap<string, Tool>, mayDelegate: boolean): ReadonlyMap<string, Tool> {
   const names = worker.tools.filter((name) => name !== 'delegate' || mayDelegate);
   return new Map(
