@@ -1,5 +1,5 @@
 /** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
-import type { Emitter, Redactor } from '../events/emitter.js';
+import { type Emitter, maskStrings, type Redactor } from '../events/emitter.js';
 import type { Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
@@ -42,6 +42,8 @@ export type RunStart = {
   readonly ask: AskOptions;
   readonly systemPrompt: string;
   readonly tools: readonly Tool[];
+  /** Whether `load_skill` is offered too, if there are skills. */
+  readonly offersSkills: boolean;
   readonly values: Readonly<Record<string, unknown>>;
   readonly form: AnswerForm | undefined;
 };
@@ -51,15 +53,18 @@ const IDLE_SLACK_MS = 60_000;
 
 /**
  * Runs the task, and puts what was said into the conversation.
- * @throws {CheckpointError} {UsageError} when the run can't start: a token or a workspace that can't be used.
+ * @throws {CheckpointError} {UsageError} {Error} before its first event, when the run can't start: a token, a workspace
+ * or a tool's schema that can't be used.
  */
 export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRun): Promise<Outcome> {
   const { options, conversation, surroundings, emitter, state, newId, now } = parts;
-  const { workspace, skills } = await parts.host.get();
-  const systemPrompt = [start.systemPrompt, skills.index, start.form?.instructions ?? '']
+  const hosted = await parts.host.get();
+  const { workspace } = hosted;
+  const skills = start.offersSkills ? hosted.skills : undefined;
+  const systemPrompt = [start.systemPrompt, skills?.index ?? '', start.form?.instructions ?? '']
     .filter((text) => text !== '')
     .join('\n\n');
-  const tools = skills.tool === undefined ? start.tools : [...start.tools, skills.tool];
+  const tools = skills === undefined ? start.tools : [...start.tools, skills.toolFor(run.id)];
   const fingerprint = fingerprintOf({
     model: options.model ?? '',
     systemPrompt,
@@ -92,8 +97,10 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
   const job = { worker, task: start.task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
   const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: start.task }];
-  conversation.record(run.id, said, outcome.reason);
-  return outcome;
+  // As in the events: a key that the model repeats is not for whoever keeps or shows what it said.
+  const { mask } = surroundings.redactor;
+  conversation.record(run.id, maskStrings(said, mask), outcome.reason);
+  return maskStrings(outcome, mask);
 }
 
 /** A run that is gone on with brings along the conversation that it began with, if there is none here. */

@@ -65,13 +65,19 @@ export type AgentOptions = {
   readonly effectPolicy?: EffectPolicy;
   /** Told of each effect that is allowed and not ours to carry out. */
   readonly onEffect?: EffectOptions['onEffect'];
-  /** The form that answers have to have, in each run that does not say otherwise. */
+  /**
+   * The form that answers have to have, in each run that does not say otherwise. The outcome's `answer` is then the JSON
+   * alone, without a code fence; `runTyped` gives the value. See `answerCheckOf` for what a JSON Schema may hold.
+   */
   readonly output?: z.core.$ZodType | JsonSchema;
   /** Makes `checkpoint` events, from whose tokens a run can be gone on with. The secret signs them. */
   readonly checkpoints?: { readonly secret: string; readonly ttlMs?: number };
   /** Records with fixed keys for a tracing system; never holds a run up. */
   readonly observability?: (record: TelemetryRecord) => void | Promise<void>;
-  /** Folders whose skills are offered by name; the model loads one with `load_skill`. */
+  /**
+   * Folders whose skills are offered by name, up to 2,000 folders below each. Where there are any, the model loads one with
+   * `load_skill`, a tool of the agent's own: no other may have that name.
+   */
   readonly skillFolders?: readonly string[];
   /** Milliseconds since the epoch; `Date.now` by default. */
   readonly now?: () => number;
@@ -79,9 +85,9 @@ export type AgentOptions = {
 
 /** What may differ in one run; nothing of it outlives the run. */
 export type AskOptions = {
-  /** In place of the agent's tools. */
+  /** In place of the agent's tools, `load_skill` among them. */
   readonly tools?: readonly Tool[];
-  /** Names out of the tools; an unknown one is a rejection. */
+  /** Names out of the tools, or `load_skill` where there are skill folders; an unknown one is a rejection. */
   readonly allowedTools?: readonly string[];
   readonly toolContext?: Readonly<Record<string, unknown>>;
   readonly maxTokens?: number;
@@ -98,7 +104,10 @@ export type AskOptions = {
 
 export type RunHandle = {
   readonly id: string;
-  /** All events of the run, for one reader; leaving early cancels the run. */
+  /**
+   * All events of the run, for one reader; leaving early cancels the run. Exactly one of them is a `run-end`, also where
+   * the run could not start.
+   */
   readonly events: AsyncIterable<AgentEvent>;
   /**
    * Settles once, after the last event, and never rejects: how the run ended is in the outcome, also where a folder, a
@@ -124,6 +133,7 @@ export type Agent = {
   /**
    * Starts a run and returns at once.
    * @throws {RejectedError} `busy`, `unknown-tools`, `no-task`; a run under way is not touched.
+   * @throws {UsageError} for a tool called `load_skill` beside skill folders.
    */
   readonly ask: (task: string, options?: AskOptions) => RunHandle;
   /** `ask`, waited for. */
@@ -146,18 +156,22 @@ export type Agent = {
   readonly inject: (text: string, options?: SteerOptions) => SteerResult;
   /** True when a run was under way and is being cancelled. */
   readonly cancel: (options?: CancelOptions) => boolean;
-  /** Replaces a tool of the same name; from the next run on. */
+  /**
+   * Replaces a tool of the same name; from the next run on.
+   * @throws {UsageError} for a tool called `load_skill` beside skill folders.
+   */
   readonly registerTool: (tool: Tool) => void;
   /** False when there is none of that name. From the next run on. */
   readonly unregisterTool: (name: string) => boolean;
+  /** The registered tools, by their order. `load_skill` is not among them: it comes and goes with the skills. */
   readonly listTools: () => readonly Tool[];
-  /** From the next run on. */
+  /** From the next run on. A blank prompt changes nothing: to have none, make the agent without one. */
   readonly setSystemPrompt: (prompt: string) => void;
   /** Replaces the values as a whole; from the next run on. */
   readonly setToolContext: (values: Readonly<Record<string, unknown>>) => void;
   /**
    * Changes the conversation: at once when idle, else behind the run, in order. False for an operation id that is known.
-   * @throws {UsageError} when it has no id.
+   * @throws {UsageError} naming what of it does not fit; then nothing of it is applied, now or later.
    */
   readonly contextOp: (op: ContextOp) => boolean;
   /** The conversation as the next run begins with it, without the system prompt. */

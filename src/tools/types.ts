@@ -51,6 +51,8 @@ export type DelegatedResult = {
 /** What a tool may use while it runs. All effects reach it through here. */
 export type ToolContext = {
   readonly workspace: Workspace;
+  /** The id of the call that is run; absent where it is none of a model's. */
+  readonly callId?: string;
   /** Aborts on cancel and on the worker's deadline; a tool that waits must listen to it. */
   readonly signal: AbortSignal;
   readonly now: () => number;

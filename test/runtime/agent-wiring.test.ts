@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createAgent, defineTool, FakeProvider, type Message, type TelemetryRecord } from '../../src/index.js';
 
@@ -67,5 +67,23 @@ describe('what is given to createAgent reaches its runs', () => {
     expect(kept).toContain('The real body.');
     expect(kept).not.toContain('A forged body.');
     expect(agent.skillDiagnostics()).toMatchObject([{ file: expect.stringContaining('bad') }]);
+  });
+});
+
+describe('a key of the environment that the model repeats', () => {
+  it('is masked in the outcome and in what the conversation keeps, as it is in the events', async () => {
+    const key = 'sk-the-very-secret-key-0123456789';
+    vi.stubEnv('OPENAI_API_KEY', key);
+    try {
+      const provider = FakeProvider([{ text: `The key is ${key}.`, reasoning: `I know ${key}.` }, { text: 'done' }]);
+      const agent = createAgent({ provider });
+      const outcome = await agent.run(`Is it ${key}?`);
+      await agent.run('And now?');
+      const kept = [outcome, agent.messages(), agent.traces(agent.runs()[0] ?? ''), provider.requests[1]];
+      expect(JSON.stringify(kept)).not.toContain(key);
+      expect(outcome.answer).toMatch(/^The key is .+\.$/);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 });
