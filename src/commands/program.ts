@@ -45,6 +45,7 @@ export function createProgram({ version, run, skills, writeOut }: ProgramOptions
   }
   const skillsCommand = program.command('skills').description('list the skills, and what is wrong with them');
   skillsCommand
+    .allowExcessArguments(false)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .action(() => skills(runFlagsOf(skillsCommand).cwd));
   return program;

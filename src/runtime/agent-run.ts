@@ -78,7 +78,7 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
   let last: State | undefined;
   const runOptions: RunOptions = {
     ...sharedOptions(options, start.ask),
-    ...(start.form && { checkAnswer: start.form.check, responseSchema: start.form.schema }),
+    ...(start.form && heldTo(start.form)),
     ...(resumeFrom && { resumeFrom }),
     history,
     inbox: run.inbox,
@@ -120,6 +120,10 @@ function resumedState(
     if (messages.length > 0) conversation.apply({ opId: newId(), type: 'restore', messages, reason: 'restore' });
   }
   return state;
+}
+
+function heldTo({ check, bare, schema }: AnswerForm): RunOptions {
+  return { checkAnswer: check, bareAnswer: bare, responseSchema: schema };
 }
 
 /** What the agent and one run say together; the run wins. */
