@@ -22,22 +22,22 @@ export type OpenaiChatOptions = {
   /** With its `/v1`, if the endpoint has one. */
   readonly baseUrl: string;
   /** Absent: no `authorization` header is sent. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Where the key comes from, for the hint at a refused one. */
-  readonly keyVariable?: string;
+  readonly keyVariable?: string | undefined;
   /** See `createConverter`; false by default. */
-  readonly sendReasoning?: boolean;
-  readonly tokensField?: Dialect['tokensField'];
-  readonly organization?: string;
-  readonly project?: string;
+  readonly sendReasoning?: boolean | undefined;
+  readonly tokensField?: Dialect['tokensField'] | undefined;
+  readonly organization?: string | undefined;
+  readonly project?: string | undefined;
   /** Sent with every request; they win over ours. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** From sending to the first byte of the reply; 120,000 by default. */
-  readonly firstByteTimeoutMs?: number;
+  readonly firstByteTimeoutMs?: number | undefined;
   /** Between two bytes of the reply; 75,000 by default. */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
   /** Milliseconds since the epoch, for a `retry-after` that is a date. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 };
 
 /** A provider with connections of its own, which `close` drops. */

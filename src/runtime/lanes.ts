@@ -44,12 +44,12 @@ export type ContextOp = {
   readonly opId: string;
   readonly type: 'replace' | 'switch' | 'compact' | 'restore';
   /** The current one by default; for `switch`, `default`. */
-  readonly lane?: string;
+  readonly lane?: string | undefined;
   /** System messages in it are left out, and calls without a result get one. */
-  readonly messages?: readonly Message[];
-  readonly systemPrompt?: string;
+  readonly messages?: readonly Message[] | undefined;
+  readonly systemPrompt?: string | undefined;
   /** `manual` by default. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 };
 
 /** One entry of the log. `base`: runs from this place of the log on stand behind a replacement, not under it. */

@@ -48,7 +48,7 @@ export type RunOptions = {
 export type EffectOptions = {
   readonly policy: EffectPolicy;
   /** Told of each allowed effect that is not ours to carry out, in call order after the round; awaited. */
-  readonly onEffect?: (effect: Effect, callId: string) => void | Promise<void>;
+  readonly onEffect?: ((effect: Effect, callId: string) => void | Promise<void>) | undefined;
 };
 
 export type AnswerCheck = { readonly ok: true } | { readonly ok: false; readonly feedback: string };
