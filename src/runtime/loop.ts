@@ -120,10 +120,11 @@ function toOutcome(end: End, state: State, ctx: RunContext): Outcome {
     message: `${unmet.tool} was denied: ${unmet.subject}`,
     hint: unmet.reason,
   };
+  const { bareAnswer = (answer: string) => answer } = ctx.options;
   const error = denied ?? end.error ?? EXPLAINED[end.reason]?.(ctx);
   return {
     reason: unmet === undefined ? end.reason : 'denied',
-    answer: end.answer,
+    answer: end.reason === 'answered' ? bareAnswer(end.answer) : end.answer,
     turns: state.turns,
     usage: state.usage,
     verdicts: [],

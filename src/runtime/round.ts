@@ -130,6 +130,7 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
   const executed = await executeCall(prepared, {
     context: {
       ...ctx.toolContext,
+      callId: call.id,
       signal: ctx.signal,
       update: (text) => ctx.emit({ type: 'tool-update', callId: call.id, text }),
       ...(ctx.delegate && { delegate: ctx.delegate }),

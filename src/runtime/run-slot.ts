@@ -25,7 +25,8 @@ export type RunSlot = {
   readonly fail: (reason: string) => void;
 };
 
-export function createRunSlot(newId: () => string): RunSlot {
+/** An empty slot. `onEnd` is called when a run is over and its slot not yet free: nothing can come between the two. */
+export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
   let current: (ActiveRun & { readonly abort: (reason: Error) => void }) | undefined;
 
   function start(id: string, outer: AbortSignal | undefined, work: (run: ActiveRun) => Promise<Outcome>): RunHandle {
@@ -39,8 +40,12 @@ export function createRunSlot(newId: () => string): RunSlot {
     current = run;
     const result = work(run).finally(() => {
       outer?.removeEventListener('abort', follow);
-      if (current === run) current = undefined;
-      events.end();
+      try {
+        onEnd();
+      } finally {
+        if (current === run) current = undefined;
+        events.end();
+      }
     });
     return { id, events: events.items, result };
   }

@@ -27,7 +27,10 @@ function reader(rounds: number, words = ''): (request: { readonly body: Body }) 
     if (isSummary(body)) return { text: 'SUMMARY: a is renamed, c is open.' };
     round += 1;
     if (round > rounds) return { text: 'All three are done.' };
-    return { text: words && `${words} ${round}`, calls: [{ name: 'read_file', arguments: { path: `f${round % 30}.txt` } }] };
+    return {
+      text: words && `${words} ${round}`,
+      calls: [{ name: 'read_file', arguments: { path: `f${round % 30}.txt` } }],
+    };
   };
 }
 
