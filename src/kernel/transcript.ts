@@ -49,10 +49,11 @@ export function repair(messages: readonly Message[], output: string): readonly M
 
 /**
  * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
- * @throws {InvalidStep} when the run had ended.
+ * @throws {InvalidStep} when the run had ended, or this is no state.
  */
 export function reopen(state: State): Step {
-  switch (state.phase) {
+  const phase = state?.phase;
+  switch (phase) {
     case 'act':
       return { state, action: { kind: 'act', calls: openCalls(state.messages) } };
     case 'reason':
@@ -62,6 +63,7 @@ export function reopen(state: State): Step {
     case 'finished':
       throw new InvalidStep('The run has ended: it cannot be gone on with.');
     default:
-      return state.phase satisfies never;
+      phase satisfies never;
+      throw new InvalidStep('This is no state of a run: its phase is unknown.');
   }
 }
