@@ -4,6 +4,7 @@
  */
 import { observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step } from '../kernel/types.js';
+import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import type { SafePoint } from './options.js';
 import { errorOf, type Performing, perform } from './perform.js';
 import { createTurn } from './turn.js';
@@ -70,15 +71,21 @@ const POINTS: Readonly<Record<string, SafePoint>> = { reply: 'after-llm', result
 
 async function tellState(state: State, seen: string, action: Action, ctx: RunContext): Promise<void> {
   const point = action.kind === 'finish' ? 'terminal' : POINTS[seen];
-  if (point !== undefined) await ctx.options.onState?.(state, point);
+  if (point === undefined) return;
+  try {
+    await untilAborted(ctx.signal, ctx.options.onState?.(state, point), ABORT_GRACE_MS);
+  } catch (thrown) {
+    // Whoever keeps states is not waited for any longer; how the run ends is told by what comes next.
+    if (thrown !== ctx.signal.reason) throw thrown;
+  }
 }
 
 /** Why a run ended, where the kernel's word for it does not say what to do. */
 const EXPLAINED: Readonly<Partial<Record<Outcome['reason'], (ctx: RunContext) => RunError>>> = {
-  'turn-limit': ({ limits }) => ({
+  'turn-limit': ({ limits, turnLimitHint: hint }) => ({
     kind: 'turn-limit',
     message: `The limit of ${limits.maxTurns} turns is reached.`,
-    hint: 'More: --max-turns, or CHATCLI_AGENT_WORKER_MAX_TURNS.',
+    ...(hint !== undefined && { hint }),
   }),
   stuck: () => ({
     kind: 'stuck',
