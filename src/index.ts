@@ -8,6 +8,7 @@ import type { Agent, AgentOptions } from './runtime/agent-types.js';
 /**
  * An agent: one conversation, one run at a time. Nothing is started or read before the first `ask`. Tools that do more
  * than read are refused unless `approve` answers for them or `approvalMode` lets them pass.
+ * @throws {UsageError} {ConfigError} naming the option or tool that can't be used.
  */
 export function createAgent(options: AgentOptions): Agent {
   const environment = processEnvironment();

@@ -24,7 +24,7 @@ export type AgentOptions = {
   readonly model?: string;
   readonly tools?: readonly Tool[];
   readonly systemPrompt?: string;
-  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. */
+  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. `Infinity` is no limit, as with all times here. */
   readonly limits?: BudgetLimits & {
     readonly maxTurns?: number;
     readonly timeoutMs?: number;
@@ -40,6 +40,10 @@ export type AgentOptions = {
   readonly state?: Map<string, unknown>;
   /** Judges tools that do more than read; `ask` by default, and with nobody to ask that is a refusal. */
   readonly approvalMode?: ApprovalMode;
+  /**
+   * Only `once` and `session` allow; anything else is a refusal. `session` stores the question's `rule`, where it has one,
+   * for the life of the agent. The run's deadline rests meanwhile; a cancel ends the waiting.
+   */
   readonly approve?: (question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalAnswer>;
   readonly onEvent?: EventSink;
   readonly roundExecutor?: RoundExecutor;
@@ -92,13 +96,19 @@ export type AskOptions = {
   readonly checkpoint?: string;
   /** Whether the agent's `output` holds in this run; true by default. */
   readonly raw?: boolean;
-  /** Time for this run, in milliseconds; its end is a timeout, not a cancel. */
+  /**
+   * Time for this run, in milliseconds; its end is a timeout, not a cancel. The time that `approve` takes does not count,
+   * since a person may think as long as they like: `cancel`, `signal` and `destroyWorker` end a question.
+   */
   readonly timeoutMs?: number;
 };
 
 export type RunHandle = {
   readonly id: string;
-  /** All events of the run, for one reader; leaving early cancels the run. */
+  /**
+   * All events of the run, for one reader: a second one is a `UsageError`. Leaving early cancels the run and waits for its
+   * end, so that the next one can start.
+   */
   readonly events: AsyncIterable<AgentEvent>;
   /**
    * Settles once, after the last event, and never rejects: how the run ended is in the outcome, also where a folder, a
@@ -124,11 +134,12 @@ export type Agent = {
   /**
    * Starts a run and returns at once.
    * @throws {RejectedError} `busy`, `unknown-tools`, `no-task`; a run under way is not touched.
+   * @throws {UsageError} naming the option or tool that can't be used.
    */
   readonly ask: (task: string, options?: AskOptions) => RunHandle;
   /** `ask`, waited for. */
   readonly run: (task: string, options?: AskOptions) => Promise<Outcome>;
-  /** The visible parts of a run, ended by exactly one of done, cancelled, error. */
+  /** The visible parts of a run, ended by exactly one of done, cancelled, error; leaving early as with `RunHandle.events`. */
   readonly stream: (task: string, options?: AskOptions) => AsyncIterable<StreamChunk>;
   /**
    * Runs until the answer fits the schema, and gives the value.
@@ -146,7 +157,10 @@ export type Agent = {
   readonly inject: (text: string, options?: SteerOptions) => SteerResult;
   /** True when a run was under way and is being cancelled. */
   readonly cancel: (options?: CancelOptions) => boolean;
-  /** Replaces a tool of the same name; from the next run on. */
+  /**
+   * Replaces a tool of the same name; from the next run on.
+   * @throws {UsageError} naming what is wrong with the tool.
+   */
   readonly registerTool: (tool: Tool) => void;
   /** False when there is none of that name. From the next run on. */
   readonly unregisterTool: (name: string) => boolean;

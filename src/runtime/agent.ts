@@ -12,6 +12,7 @@ import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, RunError } from '../kernel/types.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
+import { checkAgentOptions, checkAskOptions } from './check-options.js';
 import { createCheckpoints } from './checkpoint.js';
 import { chunksOf, lastChunk, type StreamChunk } from './chunks.js';
 import { type ContextOp, createConversation } from './lanes.js';
@@ -23,7 +24,8 @@ import { type AnswerForm, answerCheckOf, typedValue } from './typed.js';
 import { createWorkerHost } from './worker-host.js';
 
 export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
-  const options: AgentOptions = { memory: windowMemory(), ...given };
+  checkAgentOptions(given);
+  const options: AgentOptions = { ...given, memory: given.memory ?? windowMemory() };
   const { now = Date.now, state = new Map<string, unknown>() } = options;
   const newId = () => randomUUID().slice(0, 8);
   const slot = createRunSlot(newId);
@@ -67,6 +69,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
   };
 
   function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
+    checkAskOptions(task, ask);
     if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
     if (task.trim() === '' && ask.checkpoint === undefined) throw new RejectedError('no-task', 'There is no task.');
     const start: Omit<RunStart, 'form'> = {
