@@ -43,6 +43,7 @@ export type {
   Observation,
   Outcome,
   Proof,
+  Replay,
   Reply,
   State,
   Step,
@@ -51,9 +52,12 @@ export type {
   Usage,
 } from './kernel/types.js';
 export { openaiChat } from './providers/openai-chat.js';
+export { openaiResponses } from './providers/openai-responses.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
 export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';
+export type { TextProtocolOptions } from './providers/text-protocol.js';
+export { withTextProtocol } from './providers/text-protocol.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
 export type {
   Agent,

@@ -3,10 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
+import { apiSwitch, presetNeedsResponses } from '../providers/api-switch.js';
+import type { ClosableProvider } from '../providers/endpoint.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
-import { presetNamed } from '../providers/presets.js';
+import { presetFor, reasoningFormOf } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
+import { withTextProtocol } from '../providers/text-protocol.js';
 import type { Provider } from '../providers/types.js';
 import type { Io } from './io.js';
 
@@ -35,23 +38,35 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const cost = costFunction(config);
   refuseUnknownPrice(config, model, cost);
 
-  const preset = presetNamed(endpoint.name);
-  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
-  const { openaiChat } = await import('../providers/openai-chat.js');
-  const { firstByteTimeoutMs, idleTimeoutMs, maxRetries } = config.requests;
-  const client = openaiChat({
-    name: endpoint.name,
-    baseUrl: endpoint.baseUrl,
-    apiKey: endpoint.apiKey,
-    ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
-    ...(preset?.sendReasoning && { sendReasoning: true }),
-    ...(preset?.tokensField && { tokensField: preset.tokensField }),
-    firstByteTimeoutMs,
-    idleTimeoutMs,
-    now: io.now,
-  });
-  const provider = withRetry(client, { maxAttempts: maxRetries + 1, now: io.now });
-  return { provider, model, costOf: cost, close: () => client.close() };
+  const client = await openClient(endpoint, config, io);
+  return { provider: completed(client, config, io), model, costOf: cost, close: () => client.close() };
+}
+
+async function openClient(endpoint: Endpoint, { openaiApi, requests }: Config, io: Io): Promise<ClosableProvider> {
+  const { name, baseUrl, apiKey } = endpoint;
+  const preset = presetFor(name, baseUrl);
+  const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = requests;
+  const keyVariable = preset?.keyVariable && { keyVariable: preset.keyVariable };
+  const common = { name, baseUrl, apiKey, ...keyVariable, firstByteTimeoutMs, idleTimeoutMs, now: io.now };
+  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before, and of it only
+  // the API that is asked.
+  const open = {
+    chat: async () => {
+      const { openaiChat } = await import('../providers/openai-chat.js');
+      return openaiChat({
+        ...common,
+        reasoning: reasoningFormOf(preset, sendReasoning),
+        isReasoningFixed: sendReasoning !== 'auto',
+        ...(preset?.tokensField && { tokensField: preset.tokensField }),
+      });
+    },
+    responses: async () => {
+      const { openaiResponses } = await import('../providers/openai-responses.js');
+      return openaiResponses(common);
+    },
+  };
+  if (openaiApi !== 'auto') return open[openaiApi]();
+  return apiSwitch({ name, needsResponses: presetNeedsResponses(preset, baseUrl), open });
 }
 
 async function openScripted(
@@ -70,8 +85,12 @@ async function openScripted(
     });
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
-  const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
-  return { provider: retrying, model, costOf: () => 0, close: () => undefined };
+  return { provider: completed(provider, config, io), model, costOf: () => 0, close: () => undefined };
+}
+
+/** Patience goes around the protocol: a reply that breaks off is read anew from its first character. */
+function completed(provider: Provider, { toolProtocol, requests }: Config, { now }: Io): Provider {
+  return withRetry(withTextProtocol(provider, { mode: toolProtocol }), { maxAttempts: requests.maxRetries + 1, now });
 }
 
 async function findEndpoint(model: string | undefined): Promise<Endpoint> {

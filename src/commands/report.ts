@@ -84,8 +84,12 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     });
     text(event);
   };
-  const collectWarnings: EventSink = (event) => {
+  let context: ResultInput['context'];
+  const collect: EventSink = (event) => {
     if (event.type === 'notice' && event.level === 'warning') warnings.push(event.text);
+    if (event.parentRunId !== undefined) return;
+    if (event.type === 'usage' && event.context) context = { ...event.context, steps: context?.steps ?? 0 };
+    if (event.type === 'context' && context) context = { ...context, steps: context.steps + 1 };
   };
 
   type ResultFields = Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'> & Pick<ResultInput, 'structured'>;
@@ -107,6 +111,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       denials: run?.ledger.denials() ?? [],
       proof: fields.proof,
       warnings,
+      ...(context && { context }),
       ...(fields.error && { error: fields.error }),
     };
     print(`${resultJson(maskStrings(input, mask))}\n`);
@@ -162,7 +167,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
   }
 
   return {
-    sinks: [collectWarnings, ...(flags.outputFormat === 'stream-json' ? [createJsonLinesSink(print)] : []), progress],
+    sinks: [collect, ...(flags.outputFormat === 'stream-json' ? [createJsonLinesSink(print)] : []), progress],
     setRun: (reported) => {
       run = reported;
     },

@@ -1,14 +1,18 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
+import type { OpenaiApi, ReasoningSetting } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { Resolved } from './resolve.js';
-import type { LogLevel } from './value-types.js';
+import type { LogLevel, ToolProtocol } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;
+  /** Which API of an endpoint is asked. */
+  readonly openaiApi: OpenaiApi;
+  readonly toolProtocol: ToolProtocol;
   readonly workers: WorkerSettings;
   /** What all workers of a run may use together; absent: no limit. */
   readonly run: {
@@ -24,6 +28,7 @@ export type Config = {
     readonly maxRetries: number;
     readonly firstByteTimeoutMs: number;
     readonly idleTimeoutMs: number;
+    readonly sendReasoning: ReasoningSetting;
   };
   /** For a model whose price is not known. */
   readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number };
@@ -45,6 +50,8 @@ export function configFrom(
   const { values } = resolved;
   return {
     provider: more.provider,
+    openaiApi: values.CHATCLI_OPENAI_API,
+    toolProtocol: values.CHATCLI_TOOL_PROTOCOL,
     workers: {
       parallel: values.CHATCLI_AGENT_PARALLEL_MODE,
       maxTurns: values.CHATCLI_AGENT_WORKER_MAX_TURNS,
@@ -68,6 +75,7 @@ export function configFrom(
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,
       idleTimeoutMs: values.CHATCLI_IDLE_TIMEOUT,
+      sendReasoning: values.CHATCLI_SEND_REASONING,
     },
     log: logFrom(resolved, more.cwd),
     folders: more.folders,

@@ -11,7 +11,10 @@ import {
   integer,
   line,
   logLevel,
+  openaiApi,
+  reasoningSetting,
   type TextType,
+  toolProtocol,
   usd,
   usdPerMillion,
 } from './value-types.js';
@@ -97,10 +100,22 @@ export const VARIABLES = {
     type: httpUrl,
     help: 'Where the provider `openai` is: any OpenAI-compatible server, with its `/v1`.',
   },
+  CHATCLI_OPENAI_API: {
+    group: 'provider',
+    type: openaiApi,
+    default: 'auto',
+    help: '`chat` (Chat Completions), `responses`, or `auto`: `responses` for models of OpenAI that need it.',
+  },
   CHATCLI_SCRIPT: {
     group: 'provider',
     type: line,
     help: 'The JSON file with the replies of the provider `scripted`.',
+  },
+  CHATCLI_TOOL_PROTOCOL: {
+    group: 'provider',
+    type: toolProtocol,
+    default: 'auto',
+    help: 'How tools are offered: `native`, `text` (in the prompt) or `auto` (text where the endpoint says that the model has no tools).',
   },
 
   OPENROUTER_API_KEY: presetKey('openrouter'),
@@ -178,6 +193,12 @@ export const VARIABLES = {
     type: integer(0, 20),
     default: '3',
     help: 'How often a request that failed for a passing reason is sent again.',
+  },
+  CHATCLI_SEND_REASONING: {
+    group: 'network',
+    type: reasoningSetting,
+    default: 'auto',
+    help: "Whether a model's earlier reasoning goes back to it: `auto` (where the provider needs it), `always` or `never`.",
   },
   CHATCLI_FIRST_BYTE_TIMEOUT: {
     group: 'network',

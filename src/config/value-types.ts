@@ -1,6 +1,7 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
 import * as z from 'zod';
 import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
+import { OPENAI_APIS, type OpenaiApi, type ReasoningSetting } from '../providers/presets.js';
 import { DURATION_FORM, parseDuration } from './durations.js';
 
 /** A zod type that reads text; its issue's message completes "allowed is …". */
@@ -45,6 +46,12 @@ export const approvalMode = oneOf<ApprovalMode>(APPROVAL_MODES, {
   yolo: 'full-auto',
 });
 
+/** How tools are offered to a model. */
+export type ToolProtocol = 'auto' | 'native' | 'text';
+
+export const toolProtocol = oneOf<ToolProtocol>(['auto', 'native', 'text']);
+export const openaiApi = oneOf<OpenaiApi>(OPENAI_APIS);
+
 /** Also takes the names other programs use, since LOG_LEVEL may be set for one of them. */
 export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'silent'], {
   trace: 'debug',
@@ -52,6 +59,8 @@ export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'sile
   fatal: 'error',
   off: 'silent',
 });
+
+export const reasoningSetting = oneOf<ReasoningSetting>(['auto', 'always', 'never'], { on: 'always', off: 'never' });
 
 /** Never refuses: other programs read NO_COLOR and FORCE_COLOR too, and by their rules any text may stand there. */
 export const anyText = textType('any text', (text) => text);

@@ -21,7 +21,14 @@ export const usageSchema = z.strictObject({
   totalTokens: count,
 });
 
-export const toolCallSchema = z.strictObject({ id: z.string().min(1), name: z.string(), arguments: z.string() });
+export const opaqueSchema = z.record(z.string(), z.unknown());
+
+export const toolCallSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  arguments: z.string(),
+  extra: opaqueSchema.optional(),
+});
 
 const durationMs = z.number().nonnegative();
 const runError = z.strictObject({
@@ -149,12 +156,31 @@ const input = event('input', {
   text: z.string(),
 });
 
-const context = event('context', {
-  operation: z.enum(['replace', 'switch', 'compact', 'restore']),
-  operationId: z.string(),
-  lane: z.string(),
-  reason: z.string(),
-  messages: count,
+const context = z.discriminatedUnion('operation', [
+  event('context', {
+    operation: z.enum(['shrink', 'summary', 'trim']),
+    reason: z.enum(['window', 'refused']),
+    messages: count,
+    tokensBefore: count,
+    tokensAfter: count,
+    windowTokens: count.optional(),
+  }),
+  event('context', {
+    operation: z.enum(['replace', 'switch', 'compact', 'restore']),
+    operationId: z.string(),
+    lane: z.string(),
+    reason: z.string(),
+    messages: count,
+  }),
+]);
+
+const contextFill = z.strictObject({
+  tokens: count,
+  isEstimate: z.boolean(),
+  window: z
+    .strictObject({ tokens: count, source: z.enum(['setting', 'table', 'endpoint', 'default', 'refusal']) })
+    .optional(),
+  parts: z.strictObject({ system: count, tools: count, user: count, assistant: count, results: count }),
 });
 
 const outputCheck = event('output-check', {
@@ -177,7 +203,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
   turnEnd,
   retry,
-  event('usage', { usage: usageSchema, costUsd: z.number().nullable() }),
+  event('usage', { usage: usageSchema, costUsd: z.number().nullable(), context: contextFill.optional() }),
   event('worker-start', { index: count, total: count, task: z.string() }),
   workerEnd,
   input,

@@ -36,6 +36,32 @@ export type ApprovalQuestion = {
 
 export type ApprovalAnswer = 'once' | 'session' | 'no';
 
+/** What a request is made of, in tokens. */
+export type TokenParts = {
+  readonly system: number;
+  readonly tools: number;
+  readonly user: number;
+  /** Text, reasoning and calls of the model. */
+  readonly assistant: number;
+  readonly results: number;
+};
+
+/** Where the size of a window is known from. */
+export type WindowSource = 'setting' | 'table' | 'endpoint' | 'default' | 'refusal';
+
+export type WindowSize = { readonly tokens: number; readonly source: WindowSource };
+
+/** What fills the window of a run: its last request. */
+export type ContextFill = {
+  /** What the endpoint counted, else our estimate. */
+  readonly tokens: number;
+  readonly isEstimate: boolean;
+  /** Absent while nobody needed to know: it may have to be asked for. */
+  readonly window?: WindowSize;
+  /** By estimate. */
+  readonly parts: TokenParts;
+};
+
 /**
  * Event bodies. Ordering within one run: `run-start` first, `run-end` last; every `turn-start` has one `turn-end`
  * behind it, every `tool-start` one `tool-end`, every `approval-request` one `approval-response`, every `worker-start`
@@ -112,7 +138,13 @@ export type EventBody =
       readonly reason: string;
     }
   /** Running totals of the whole tree, after each reply. `costUsd` is null where a price is unknown. */
-  | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd: number | null }
+  | {
+      readonly type: 'usage';
+      readonly usage: Usage;
+      readonly costUsd: number | null;
+      /** What fills the window of this run. */
+      readonly context?: ContextFill;
+    }
   /** Around each worker's run, also a single one: ChatCLI's Started, and Completed or Failed. */
   | { readonly type: 'worker-start'; readonly index: number; readonly total: number; readonly task: string }
   | {
@@ -132,7 +164,23 @@ export type EventBody =
       readonly status: 'taken' | 'dropped';
       readonly text: string;
     }
-  /** A change of the conversation that is no turn of it; between runs, never within one. */
+  /**
+   * Before a model call the history was made shorter, so that it fits the window: old results (`shrink`), a summary in
+   * place of the older part, or nothing in its place (`trim`). The requests that follow begin in another way. And a change
+   * of the conversation that is no turn of it: between runs, never within one.
+   */
+  | {
+      readonly type: 'context';
+      readonly operation: 'shrink' | 'summary' | 'trim';
+      /** The window is nearly full, or the endpoint refused a request as too long. */
+      readonly reason: 'window' | 'refused';
+      /** How many the history has now. */
+      readonly messages: number;
+      /** Of the next request, by estimate. */
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly windowTokens?: number;
+    }
   | {
       readonly type: 'context';
       readonly operation: 'replace' | 'switch' | 'compact' | 'restore';

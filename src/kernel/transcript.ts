@@ -47,6 +47,12 @@ export function repair(messages: readonly Message[], output: string): readonly M
   return repaired;
 }
 
+/** Whether each call has its one result behind it and each result its call. */
+export function isPaired(messages: readonly Message[]): boolean {
+  const repaired = repair(messages, '');
+  return repaired.length === messages.length && repaired.every((message, index) => message === messages[index]);
+}
+
 /**
  * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
  * @throws {InvalidStep} when the run had ended, or this is no state.

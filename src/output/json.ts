@@ -1,5 +1,5 @@
 /** The machine-readable result: one object for `json`, the last line for `stream-json`. */
-import type { EventSink } from '../events/types.js';
+import type { ContextFill, EventSink } from '../events/types.js';
 import type { Proof, Usage } from '../kernel/types.js';
 
 export type ResultInput = {
@@ -25,6 +25,8 @@ export type ResultInput = {
   }[];
   readonly proof: Proof;
   readonly warnings: readonly string[];
+  /** What filled the window at the last request, and how often the history was made shorter. */
+  readonly context?: ContextFill & { readonly steps: number };
   readonly error?: { readonly kind: string; readonly message: string; readonly hint?: string };
 };
 
@@ -52,6 +54,7 @@ export function resultJson(input: ResultInput): string {
         exit_code: exitCode,
       })),
     },
+    ...(input.context && { context: contextJson(input.context) }),
     warnings: input.warnings,
     ...(input.error && { error: input.error }),
   });
@@ -65,6 +68,16 @@ function usageJson(usage: Usage): Readonly<Record<string, number>> {
     cached_tokens: usage.cachedTokens,
     reasoning_tokens: usage.reasoningTokens,
     total_tokens: usage.totalTokens,
+  };
+}
+
+function contextJson({ tokens, isEstimate, window, parts, steps }: NonNullable<ResultInput['context']>): object {
+  return {
+    tokens,
+    estimated: isEstimate,
+    ...(window && { window_tokens: window.tokens, window_source: window.source }),
+    parts,
+    shortened: steps,
   };
 }
 

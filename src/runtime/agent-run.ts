@@ -1,6 +1,6 @@
 /** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
 import type { Emitter, Redactor } from '../events/emitter.js';
-import type { Outcome, State } from '../kernel/types.js';
+import type { Message, Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
 import { AGENT_WORKER, agentTree, limitsOf } from './agent-tree.js';
@@ -91,9 +91,21 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
   const { tree, worker } = agentTree({ ...own, ...surroundings, ask: start.ask });
   const job = { worker, task: start.task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
+  if (last !== undefined) takeOver(last, history, parts);
   const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: start.task }];
   conversation.record(run.id, said, outcome.reason);
   return outcome;
+}
+
+/** What a run made of the conversation before it, to fit the window, stays: else the next run would do it again. */
+function takeOver(
+  { messages, openingCount }: State,
+  history: readonly Message[],
+  { conversation, newId }: AgentParts,
+): void {
+  const before = messages.slice(0, openingCount - 1).filter(({ role }) => role !== 'system');
+  if (before.length === history.length && before.every((message, index) => message === history[index])) return;
+  conversation.apply({ opId: newId(), type: 'compact', messages: before, reason: 'window' });
 }
 
 /** A run that is gone on with brings along the conversation that it began with, if there is none here. */

@@ -30,7 +30,12 @@ export type AgentOptions = {
     readonly timeoutMs?: number;
     readonly maxOutputRetries?: number;
   };
-  /** What of the conversation enters a request; a window of 128,000 tokens by default. */
+  /**
+   * The model's window, in tokens. With it the history is kept within: long results are shortened, then a summary,
+   * asked for by one more request, takes the place of the older part. Each such step is a `context` event.
+   */
+  readonly contextWindow?: number;
+  /** What of the conversation enters a request. By default all of it with a `contextWindow`, else 128,000 tokens. */
   readonly memory?: Memory;
   /** Folder that file tools may use; the current one by default. */
   readonly workspace?: string;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type * as z from 'zod';
-import { windowMemory } from '../context/memory.js';
+import { fullMemory, windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
@@ -25,7 +25,8 @@ import { createWorkerHost } from './worker-host.js';
 
 export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
   checkAgentOptions(given);
-  const options: AgentOptions = { ...given, memory: given.memory ?? windowMemory() };
+  const memory = given.memory ?? (given.contextWindow === undefined ? windowMemory() : fullMemory());
+  const options: AgentOptions = { ...given, memory };
   const { now = Date.now, state = new Map<string, unknown>() } = options;
   const newId = () => randomUUID().slice(0, 8);
   const slot = createRunSlot(newId);

@@ -1,7 +1,7 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { messageOf, ProviderError } from '../errors.js';
-import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
+import { BudgetError, messageOf, ProviderError } from '../errors.js';
+import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import { LONGEST_TIMER_MS } from '../tools/timers.js';
 import type { RunContext } from './types.js';
@@ -17,6 +17,7 @@ type Draft = {
   text: string;
   reasoning: string;
   calls: ToolCall[];
+  replay: Replay | undefined;
   usage: Usage;
   finishReason: FinishReason | undefined;
 };
@@ -25,6 +26,7 @@ const emptyDraft = (): Draft => ({
   text: '',
   reasoning: '',
   calls: [],
+  replay: undefined,
   usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
   finishReason: undefined,
 });
@@ -32,7 +34,8 @@ const emptyDraft = (): Draft => ({
 /**
  * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
  * `onDropped` is told what had arrived of a reply that did not become whole.
- * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
+ * @throws the signal's reason on abort; {BudgetError} where another try would be one request too many; whatever the
+ * provider throws otherwise. What had been shown of a dropped
  * reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
@@ -50,10 +53,13 @@ export async function askModel(
         count += 1;
         if (count % DELTAS_IN_A_ROW === 0) await othersTurn();
         if (signal.aborted) return;
-        alive();
+        // A wait that is announced is no silence.
+        alive(delta.type === 'retry' ? delta.waitMs : 0);
         if (delta.type === 'retry') {
+          const broken = draft;
           spend();
           draft = emptyDraft();
+          stopIfSpent(broken, delta.reason, ctx);
         }
         take(delta, draft, ctx);
       }
@@ -73,16 +79,28 @@ export async function askModel(
     text: draft.text,
     ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
     toolCalls: draft.calls,
+    ...(draft.replay && { replay: draft.replay }),
     finishReason: draft.finishReason,
     usage: draft.usage,
   };
 }
 
+/** A retry is a request like any other: the budget is looked at before it. */
+function stopIfSpent(broken: Draft, reason: string, ctx: RunContext): void {
+  const spent = ctx.budget.exhausted();
+  if (spent === undefined) return;
+  reportIncomplete(broken, ctx);
+  throw new BudgetError(`${spent} The last request failed: ${reason}`);
+}
+
 /**
- * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long. The
- * work's own signal is aborted then, and its late end is of no interest.
+ * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long and
+ * the `quietMs` that its last call announced. The work's own signal is aborted then, and its late end is of no interest.
  */
-function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void) => Promise<void>): Promise<void> {
+function guarded(
+  ctx: RunContext,
+  work: (signal: AbortSignal, alive: (quietMs: number) => void) => Promise<void>,
+): Promise<void> {
   const own = new AbortController();
   const { idleTimeoutMs = 0 } = ctx.options;
   return new Promise((resolve, reject) => {
@@ -97,14 +115,15 @@ function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void)
       reject(reason);
     };
     const onAbort = () => giveUp(ctx.signal.reason);
-    const alive = () => {
+    const alive = (quietMs: number) => {
       clearTimeout(timer);
-      if (idleTimeoutMs > 0 && idleTimeoutMs <= LONGEST_TIMER_MS && !own.signal.aborted)
-        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), idleTimeoutMs);
+      const limitMs = quietMs + idleTimeoutMs;
+      if (idleTimeoutMs > 0 && limitMs <= LONGEST_TIMER_MS && !own.signal.aborted)
+        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), limitMs);
     };
     if (ctx.signal.aborted) return onAbort();
     ctx.signal.addEventListener('abort', onAbort, { once: true });
-    alive();
+    alive(0);
     work(own.signal, alive).then(resolve, reject).finally(leave);
   });
 }
@@ -127,12 +146,18 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
     case 'call':
       draft.calls.push(asTexts(delta.call));
       return;
+    case 'replay':
+      draft.replay = delta.replay;
+      return;
     case 'usage':
       draft.usage = { requests: 1, ...largest(draft.usage, delta.usage) };
       return;
     case 'retry':
       ctx.budget.countRequest();
       ctx.emit(delta);
+      return;
+    case 'notice':
+      ctx.emit({ type: 'notice', level: 'warning', code: delta.code, text: delta.text });
       return;
     case 'activity':
       return;
@@ -160,9 +185,10 @@ function counted(count: number): number {
 }
 
 /** A provider of a library user may give the arguments as a value, or no id. */
-function asTexts({ id, name, arguments: given }: Readonly<Record<keyof ToolCall, unknown>>): ToolCall {
+function asTexts(call: ToolCall): ToolCall {
+  const { id, name, arguments: given }: Readonly<Partial<Record<keyof ToolCall, unknown>>> = call;
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
-  return { id: text(id), name: text(name), arguments: typeof given === 'string' ? given : jsonOf(given) };
+  return { ...call, id: text(id), name: text(name), arguments: typeof given === 'string' ? given : jsonOf(given) };
 }
 
 function jsonOf(value: unknown): string {
@@ -194,7 +220,7 @@ export function withUsableCalls(reply: Reply, turn: number, usedIds: Set<string>
     const id = call.id === '' || usedIds.has(call.id) ? freeId(`call_${turn}_${index}`, usedIds) : call.id;
     usedIds.add(id);
     const name = call.name.trim().replace(NAME_CHARACTERS, '_').slice(0, NAME_LENGTH_LIMIT);
-    return { id, name: name === '' ? 'unnamed' : name, arguments: call.arguments };
+    return { ...call, id, name: name === '' ? 'unnamed' : name };
   });
   return { ...reply, toolCalls };
 }

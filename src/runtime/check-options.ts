@@ -57,6 +57,7 @@ const CHECKPOINTS: Kinds<NonNullable<AgentOptions['checkpoints']>> = {
 const AGENT: Kinds<AgentOptions> = {
   provider: ['a provider, such as openaiChat(…) or FakeProvider(…)', (provider) => isMember(provider, 'stream')],
   model: TEXT,
+  contextWindow: FROM_ONE,
   tools: LIST,
   systemPrompt: TEXT,
   limits: OBJECT,

@@ -65,7 +65,7 @@ export type LogEntry =
       readonly replacement?: { readonly messages: readonly Message[]; readonly base: number };
     };
 
-export type ContextEvent = Extract<EventBody, { type: 'context' }>;
+export type ContextEvent = Extract<EventBody, { type: 'context'; operationId: string }>;
 
 export type ConversationOptions = {
   /** What of a lane enters the next run; all of it by default. */
@@ -228,12 +228,9 @@ function keep(messages: readonly Message[]): readonly Message[] {
   return repair(said, NOT_RUN).map(frozen);
 }
 
-function frozen(message: Message): Message {
-  if (message.role === 'assistant') {
-    for (const call of message.toolCalls ?? []) Object.freeze(call);
-    Object.freeze(message.toolCalls);
-  }
-  return Object.freeze(message);
+function frozen<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }
 
 function markOf(status: OutcomeReason): readonly Message[] {

@@ -5,8 +5,10 @@
 import { observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step } from '../kernel/types.js';
 import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
+import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
 import { errorOf, type Performing, perform } from './perform.js';
+import { createReplyLimit } from './reply-limit.js';
 import { createTurn } from './turn.js';
 import type { RunContext } from './types.js';
 
@@ -46,12 +48,20 @@ async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: 
   let { state, action } = firstStep(task, ctx);
   const turn = createTurn(ctx, state.turns);
   const offered = new Set(ctx.tools.keys());
-  const run: Performing = { ctx, turn, usedIds: idsIn(state.messages), offered };
+  const run: Performing = {
+    ctx,
+    turn,
+    usedIds: idsIn(state.messages),
+    offered,
+    fitter: createFitter(ctx),
+    reply: createReplyLimit(ctx),
+  };
   try {
     while (action.kind !== 'finish') {
       const seen = await perform(action, state, run);
       ({ state, action } = observe(state, seen));
-      if (action.kind !== 'act') turn.end();
+      // A request that did not fit is sent again, shorter: the turn goes on.
+      if (action.kind !== 'act' && seen.kind !== 'context') turn.end();
       await tellState(state, seen.kind, action, ctx);
     }
     return { end: action.end, state };

@@ -6,7 +6,14 @@ import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
 import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { DEFAULT_ATTEMPTS } from '../tools/attempts.js';
-import { describeSubjects, type Executed, executeCall, type PreparedCall, prepareCall } from '../tools/execute.js';
+import {
+  describeSubjects,
+  type Executed,
+  executeCall,
+  type PreparedCall,
+  prepareCall,
+  RESULT_LIMIT_BYTES,
+} from '../tools/execute.js';
 import { LONGEST_TIMER_MS } from '../tools/timers.js';
 import type { Effect, ToolOutput } from '../tools/types.js';
 import {
@@ -23,9 +30,14 @@ import type { RunContext } from './types.js';
 /** More side by side gains little on local files and makes the timeline hard to follow. */
 const SIDE_BY_SIDE = 4;
 
+/** What the results of one turn may have together: many calls share it alike. */
+const TURN_LIMIT_BYTES = 200_000;
+
 /** What the calls of one round share. */
 type Round = {
   readonly ctx: RunContext;
+  /** Of each result. */
+  readonly limitBytes: number;
   /** Ids of the calls between their start and their end. */
   readonly underWay: Set<string>;
   /** What the calls that ran asked for, by call id. */
@@ -37,8 +49,11 @@ type Round = {
  * from beginning and waits for those that have begun.
  */
 export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Promise<readonly ToolResult[]> {
-  const prepared = await Promise.all(calls.map((call) => prepareCall(call, ctx, ctx.signal)));
-  const round: Round = { ctx, underWay: new Set(), effects: new Map() };
+  const prepared: PreparedCall[] = [];
+  // One by one: each listens to the signal meanwhile, and Node warns of many listeners.
+  for (const call of calls) prepared.push(await prepareCall(call, ctx, ctx.signal));
+  const limitBytes = Math.min(RESULT_LIMIT_BYTES, Math.floor(TURN_LIMIT_BYTES / calls.length));
+  const round: Round = { ctx, limitBytes, underWay: new Set(), effects: new Map() };
   const { roundExecutor: executor } = ctx.options;
   const stopHeartbeat = startHeartbeat(round);
   try {
@@ -109,7 +124,7 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
   );
 }
 
-async function runCall(prepared: PreparedCall, { ctx, underWay, effects }: Round): Promise<ToolResult> {
+async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effects }: Round): Promise<ToolResult> {
   const { call } = prepared;
   const { attempts } = ctx.options;
   underWay.add(call.id);
@@ -123,6 +138,7 @@ async function runCall(prepared: PreparedCall, { ctx, underWay, effects }: Round
     decide: ctx.decide,
     approve: (question) => ctx.approve(question, call.id, ctx.signal),
     emit: ctx.emit,
+    limitBytes,
     ...(attempts && { attempts }),
     review: (output) => withRefusedEffects(output, call, ctx),
   });

@@ -1,6 +1,6 @@
 /** What a checkpoint holds as schemas, for a state that was stored and may not be ours. */
 import * as z from 'zod';
-import { toolCallSchema, usageSchema } from '../events/schema.js';
+import { opaqueSchema, toolCallSchema, usageSchema } from '../events/schema.js';
 import { openCalls, repair } from '../kernel/transcript.js';
 import type { State } from '../kernel/types.js';
 
@@ -14,6 +14,7 @@ const message = z.discriminatedUnion('role', [
     content: z.string(),
     reasoning: z.string().optional(),
     toolCalls: z.array(toolCallSchema).optional(),
+    replay: z.strictObject({ origin: z.string(), items: z.array(opaqueSchema) }).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), content: z.string() }),
 ]);
@@ -28,6 +29,8 @@ export const stateSchema = z
     limits: z.object({ maxTurns: z.int().positive(), maxOutputRetries: count.optional() }),
     turns: count,
     emptyReplies: count,
+    cutReplies: count,
+    cutAnswer: z.string(),
     refusals: count,
     usage: usageSchema,
     stuck: z.strictObject({ seen: z.array(z.number()), counts: z.record(z.string(), count) }),

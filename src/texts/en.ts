@@ -10,6 +10,8 @@ export const en = {
   noTurns: 'summary',
   retry: (attempt: number, maxAttempts: number, wait: string, reason: string) =>
     `${reason.replace(/[.:]?\s*$/, '.')} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
+  shortened: (operation: 'shrink' | 'summary' | 'trim', before: number, after: number) =>
+    `${SHORTENED[operation]} to keep within the model's window: ${grouped(before)} → ${grouped(after)} tokens`,
   incomplete: '(this reply was dropped before its end)',
   warning: 'warning',
   error: 'error',
@@ -38,6 +40,12 @@ export const en = {
     keysOnce: 'Allow? [y] once  [n] no (default): ',
   },
   moreStdin: 'Reading standard input to its end (Ctrl-D at a terminal, Ctrl-C to stop).',
+} as const;
+
+const SHORTENED = {
+  shrink: 'old results shortened',
+  summary: 'the older part summed up',
+  trim: 'the older part left out',
 } as const;
 
 export type Texts = typeof en;

@@ -16,9 +16,11 @@ describe('loadConfig', () => {
     const folder = (...parts: string[]) => path.join(bench.home, ...parts, 'chatcli');
     const expected: Config = {
       provider: { kind: 'none' },
+      openaiApi: 'auto',
+      toolProtocol: 'auto',
       workers: { parallel: true, maxTurns: 30, timeoutMs: 600_000, own: {}, fromFlags: {} },
       run: {},
-      requests: { maxRetries: 3, firstByteTimeoutMs: 120_000, idleTimeoutMs: 75_000 },
+      requests: { maxRetries: 3, firstByteTimeoutMs: 120_000, idleTimeoutMs: 75_000, sendReasoning: 'auto' },
       log: { level: 'silent' },
       folders: {
         config: folder('.config'),
@@ -46,10 +48,12 @@ describe('loadConfig', () => {
       CHATCLI_MAX_TOKENS_TOTAL: '1000',
       CHATCLI_MAX_BUDGET_USD: '0.5',
       CHATCLI_TIMEOUT: '1h',
+      CHATCLI_OPENAI_API: 'Responses',
       CHATCLI_APPROVAL_MODE: 'acceptEdits',
       CHATCLI_MAX_RETRIES: '0',
       CHATCLI_FIRST_BYTE_TIMEOUT: '5s',
       CHATCLI_IDLE_TIMEOUT: '6s',
+      CHATCLI_SEND_REASONING: 'never',
       CHATCLI_PRICE_INPUT: '0.25',
       CHATCLI_PRICE_OUTPUT: '2',
       CHATCLI_LOG_FILE: 'logs/run.log',
@@ -58,6 +62,8 @@ describe('loadConfig', () => {
     });
     expect(config).toStrictEqual({
       provider: { kind: 'none' },
+      openaiApi: 'responses',
+      toolProtocol: 'auto',
       workers: {
         parallel: false,
         maxTurns: 12,
@@ -67,7 +73,7 @@ describe('loadConfig', () => {
       },
       run: { maxRequests: 9, maxTokens: 1_000, maxCostUsd: 0.5, timeoutMs: 3_600_000 },
       approvalMode: 'auto-edit',
-      requests: { maxRetries: 0, firstByteTimeoutMs: 5_000, idleTimeoutMs: 6_000 },
+      requests: { maxRetries: 0, firstByteTimeoutMs: 5_000, idleTimeoutMs: 6_000, sendReasoning: 'never' },
       price: { inputUsdPerMillion: 0.25, outputUsdPerMillion: 2 },
       log: { level: 'info', file: path.join(bench.cwd, 'logs/run.log') },
       color: true,

@@ -97,6 +97,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
   CHATCLI_BASE_URL: URL_,
   OPENAI_BASE_URL: URL_,
   CHATCLI_SCRIPT: LINE,
+  CHATCLI_TOOL_PROTOCOL: {
+    valid: [
+      ['auto', 'auto'],
+      ['Native', 'native'],
+      ['text', 'text'],
+    ],
+    invalid: ['none', 'xml', ''],
+  },
   CHATCLI_PRICE_INPUT: USD_PER_MILLION,
   CHATCLI_PRICE_OUTPUT: USD_PER_MILLION,
   OPENROUTER_API_KEY: KEY,
@@ -120,6 +128,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     invalid: ['0', '0.0', '-1', '$5', 'ten'],
   },
   CHATCLI_TIMEOUT: TIME,
+  CHATCLI_OPENAI_API: {
+    valid: [
+      ['auto', 'auto'],
+      ['Chat', 'chat'],
+      ['RESPONSES', 'responses'],
+    ],
+    invalid: ['completions', ''],
+  },
   CHATCLI_APPROVAL_MODE: {
     valid: [
       ['read-only', 'read-only'],
@@ -140,6 +156,16 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
       ['20', 20],
     ],
     invalid: ['21', '-1', 'many'],
+  },
+  CHATCLI_SEND_REASONING: {
+    valid: [
+      ['auto', 'auto'],
+      ['Always', 'always'],
+      ['on', 'always'],
+      ['never', 'never'],
+      ['off', 'never'],
+    ],
+    invalid: ['yes please', 'sometimes'],
   },
   CHATCLI_FIRST_BYTE_TIMEOUT: TIME,
   CHATCLI_IDLE_TIMEOUT: TIME,
@@ -199,12 +225,15 @@ describe('the schema', () => {
   it('has the defaults that the README promises', () => {
     const defaults = names.flatMap((name) => (variable(name).default ? [[name, variable(name).default]] : []));
     expect(Object.fromEntries(defaults)).toEqual({
+      CHATCLI_TOOL_PROTOCOL: 'auto',
       CHATCLI_AGENT_WORKER_MAX_TURNS: '30',
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
+      CHATCLI_OPENAI_API: 'auto',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',
       CHATCLI_IDLE_TIMEOUT: '75s',
+      CHATCLI_SEND_REASONING: 'auto',
     });
   });
 

@@ -54,6 +54,18 @@ describe('the conversation', () => {
     expect(conversation.log()).toHaveLength(1);
   });
 
+  it('is not changed through any part of a message', () => {
+    const conversation = createConversation();
+    const replay = { origin: 'p:api', items: [{ parts: [{ sealed: 'x' }] }] };
+    conversation.record('1', [user('Q'), { role: 'assistant', content: 'A', replay }], 'answered');
+    const part = (): { sealed: string } =>
+      (conversation.messages()[1] as unknown as { replay: typeof replay }).replay.items[0]?.parts[0] ?? { sealed: '' };
+    expect(() => {
+      part().sealed = 'changed';
+    }).toThrow(TypeError);
+    expect(part()).toEqual({ sealed: 'x' });
+  });
+
   it.each<[string, OutcomeReason, string]>([
     ['a cancelled run', 'interrupted', '[The run above was cancelled before it was finished.]'],
     ['a failed run', 'failed', '[The run above failed before it was finished.]'],

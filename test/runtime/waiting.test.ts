@@ -164,3 +164,15 @@ it('a delegation is waited for until its workers have ended, however long they t
   expect(disorder(events)).toEqual([]);
   expect(ofType(events, 'tool-end')).toMatchObject([{ output: 'late' }, { output: 'worker: failed' }]);
 });
+
+it('a round of many calls adds no more listeners to a signal than Node finds right', async () => {
+  const warnings: string[] = [];
+  const warn = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', warn);
+  const many = Array.from({ length: 40 }, (_, index) => [`c${index}`, 't', { text: String(index) }] as const);
+  const { agent } = agentOver([calls(...many), says('Done.')], { tools: [probe('t').tool] });
+  expect(await passing(agent.run('Go.'))).toMatchObject({ reason: 'answered' });
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', warn);
+  expect(warnings).toEqual([]);
+});
