@@ -51,6 +51,7 @@ export type {
   ToolResult,
   Usage,
 } from './kernel/types.js';
+export { withFallback } from './providers/fallback.js';
 export { openaiChat } from './providers/openai-chat.js';
 export { openaiResponses } from './providers/openai-responses.js';
 export { withRetry } from './providers/retry.js';

@@ -115,6 +115,9 @@ export async function outcomeOf(reply: AsyncIterable<ModelDelta>): Promise<Outco
         break;
       case 'retry':
         throw new Error(`it wanted to try again: ${delta.reason}`);
+      case 'model':
+      case 'fallback':
+        throw new Error('it wanted another model');
       case 'activity':
       case 'notice':
       case 'replay':

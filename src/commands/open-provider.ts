@@ -4,7 +4,9 @@ import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
 import { apiSwitch, presetNeedsResponses } from '../providers/api-switch.js';
+import { type ContextWindow, createContextWindows } from '../providers/context-window.js';
 import type { ClosableProvider } from '../providers/endpoint.js';
+import { withFallback } from '../providers/fallback.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
 import { presetFor, reasoningFormOf } from '../providers/presets.js';
@@ -12,6 +14,7 @@ import { withRetry } from '../providers/retry.js';
 import { withTextProtocol } from '../providers/text-protocol.js';
 import type { Provider } from '../providers/types.js';
 import type { Io } from './io.js';
+import { type Network, networkFor } from './network.js';
 
 export type OpenedProvider = {
   readonly provider: Provider;
@@ -19,6 +22,8 @@ export type OpenedProvider = {
   readonly model: string;
   /** USD of one reply; undefined where the model's price is not known. */
   readonly costOf: (usage: Usage, model: string) => number | undefined;
+  /** The window of a model. Asks the endpoint at the first call, where it has to: see `createContextWindows`. */
+  readonly contextWindow: (model: string) => Promise<ContextWindow>;
   readonly close: () => void;
 };
 
@@ -34,20 +39,32 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const choice = config.provider;
   if (choice.kind === 'scripted') return openScripted(choice, config, io);
   const endpoint = choice.kind === 'none' ? await findEndpoint(choice.model) : choice;
-  const model = endpoint.model ?? (await firstModel(endpoint));
+  const network = await networkFor(config, endpoint);
+  const model = endpoint.model ?? (await firstModel(endpoint, network));
   const cost = costFunction(config);
-  refuseUnknownPrice(config, model, cost);
+  for (const asked of [model, ...config.models.fallbacks]) refuseUnknownPrice(config, asked, cost);
 
-  const client = await openClient(endpoint, config, io);
-  return { provider: completed(client, config, io), model, costOf: cost, close: () => client.close() };
+  const client = await openClient(endpoint, network, config, io);
+  const { name, baseUrl, apiKey } = endpoint;
+  const contextWindow = createContextWindows({
+    setting: config.models.contextWindow,
+    endpoint: { name, baseUrl, apiKey, network },
+  });
+  const provider = completed(client, config, io);
+  return { provider, model, costOf: cost, contextWindow, close: () => client.close() };
 }
 
-async function openClient(endpoint: Endpoint, { openaiApi, requests }: Config, io: Io): Promise<ClosableProvider> {
+async function openClient(
+  endpoint: Endpoint,
+  network: Network,
+  { openaiApi, requests }: Config,
+  io: Io,
+): Promise<ClosableProvider> {
   const { name, baseUrl, apiKey } = endpoint;
   const preset = presetFor(name, baseUrl);
   const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = requests;
   const keyVariable = preset?.keyVariable && { keyVariable: preset.keyVariable };
-  const common = { name, baseUrl, apiKey, ...keyVariable, firstByteTimeoutMs, idleTimeoutMs, now: io.now };
+  const common = { name, baseUrl, apiKey, ...keyVariable, ...network, firstByteTimeoutMs, idleTimeoutMs, now: io.now };
   // The SDK is loaded by the first run that needs it, not by those that only print help or fail before, and of it only
   // the API that is asked.
   const open = {
@@ -85,12 +102,24 @@ async function openScripted(
     });
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
-  return { provider: completed(provider, config, io), model, costOf: () => 0, close: () => undefined };
+  const contextWindow = createContextWindows({ setting: config.models.contextWindow });
+  return {
+    provider: completed(provider, config, io),
+    model,
+    costOf: () => 0,
+    contextWindow,
+    close: () => undefined,
+  };
 }
 
-/** Patience goes around the protocol: a reply that breaks off is read anew from its first character. */
-function completed(provider: Provider, { toolProtocol, requests }: Config, { now }: Io): Provider {
-  return withRetry(withTextProtocol(provider, { mode: toolProtocol }), { maxAttempts: requests.maxRetries + 1, now });
+/**
+ * Patience goes around the protocol: a reply that breaks off is read anew from its first character. Another model is
+ * asked when patience is at its end.
+ */
+function completed(provider: Provider, { toolProtocol, requests, models }: Config, { now }: Io): Provider {
+  const protocol = withTextProtocol(provider, { mode: toolProtocol });
+  const patient = withRetry(protocol, { maxAttempts: requests.maxRetries + 1, now });
+  return models.fallbacks.length === 0 ? patient : withFallback(patient, models.fallbacks);
 }
 
 async function findEndpoint(model: string | undefined): Promise<Endpoint> {
@@ -118,8 +147,8 @@ function noProvider(): ConfigError {
 }
 
 /** The first model that an endpoint offers, for one that is not a preset's own and so has no default. */
-async function firstModel({ name, baseUrl, apiKey }: Endpoint): Promise<string> {
-  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS })) ?? [];
+async function firstModel({ name, baseUrl, apiKey }: Endpoint, network: Network): Promise<string> {
+  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS, network })) ?? [];
   if (model !== undefined) return model;
   throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, {
     hint: 'Set OPENAI_MODEL, or pass -m MODEL.',

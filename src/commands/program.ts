@@ -1,7 +1,14 @@
 /** The command line, as commander reads it. What the commands do is imported when one runs. */
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../errors.js';
-import { addRunFlags, type OutputFormat, type RunFlags, runFlagsOf } from './flags.js';
+import {
+  addModelsFlags,
+  addRunFlags,
+  type ModelsFlags,
+  type OutputFormat,
+  type RunFlags,
+  runFlagsOf,
+} from './flags.js';
 import type { Intent } from './intent.js';
 
 export type ProgramOptions = {
@@ -9,10 +16,12 @@ export type ProgramOptions = {
   readonly run: (intent: Intent) => Promise<void>;
   /** Lists the skills that count in a folder. */
   readonly skills: (folder: string | undefined) => Promise<void>;
+  /** Lists the models of a provider. */
+  readonly models: (flags: ModelsFlags) => Promise<void>;
   readonly writeOut: (text: string) => void;
 };
 
-export function createProgram({ version, run, skills, writeOut }: ProgramOptions): Command {
+export function createProgram({ version, run, skills, models, writeOut }: ProgramOptions): Command {
   const program = new Command('chatcli');
   program
     .description('A coding assistant for the terminal: specialised workers, each in its own reason-act-observe loop.')
@@ -47,6 +56,8 @@ export function createProgram({ version, run, skills, writeOut }: ProgramOptions
   skillsCommand
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .action(() => skills(runFlagsOf(skillsCommand).cwd));
+  const modelsCommand = program.command('models').description('list the models of a provider: windows and prices');
+  addModelsFlags(modelsCommand).action(() => models(runFlagsOf(modelsCommand)));
   return program;
 }
 

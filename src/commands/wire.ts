@@ -58,7 +58,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
-  const { provider, model, costOf, close } = await openProvider(config, io);
+  const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
   const emitter = createEmitter({
     now: io.now,
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
@@ -96,6 +96,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     runTask: runLoop,
     mayDelegate: config.workers.parallel,
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
+    windowOf: contextWindow,
     limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
     turnLimitHint: 'More: --max-turns, or CHATCLI_AGENT_WORKER_MAX_TURNS.',
     systemPromptOf: (worker) =>

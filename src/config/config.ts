@@ -30,6 +30,24 @@ export type Config = {
     readonly idleTimeoutMs: number;
     readonly sendReasoning: ReasoningSetting;
   };
+  readonly network: {
+    /** As URLs; they may hold a password. */
+    readonly proxy: { readonly http?: string; readonly https?: string; readonly noProxy?: string };
+    /** PEM files. Absolute; the second one as Node itself reads it. */
+    readonly caBundle?: string;
+    readonly nodeExtraCertificates?: string;
+    /** By lower-case name. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** For the provider `openai`. */
+    readonly organization?: string;
+    readonly project?: string;
+  };
+  readonly models: {
+    /** Empty: none, and a request that fails for good ends the run. */
+    readonly fallbacks: readonly string[];
+    /** Tokens. */
+    readonly contextWindow?: number;
+  };
   /** For a model whose price is not known. */
   readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number };
   readonly log: {
@@ -45,7 +63,12 @@ export type Config = {
 /** Names what was resolved. Relative file names count from `cwd`. */
 export function configFrom(
   resolved: Resolved,
-  more: { readonly provider: ProviderChoice; readonly folders: Folders; readonly cwd: string },
+  more: {
+    readonly provider: ProviderChoice;
+    readonly folders: Folders;
+    readonly cwd: string;
+    readonly nodeExtraCertificates: string | undefined;
+  },
 ): Config {
   const { values } = resolved;
   return {
@@ -77,12 +100,38 @@ export function configFrom(
       idleTimeoutMs: values.CHATCLI_IDLE_TIMEOUT,
       sendReasoning: values.CHATCLI_SEND_REASONING,
     },
+    network: networkFrom(resolved, more),
+    models: {
+      fallbacks: values.CHATCLI_FALLBACK_MODELS ?? [],
+      ...present({ contextWindow: values.CHATCLI_CONTEXT_WINDOW }),
+    },
     log: logFrom(resolved, more.cwd),
     folders: more.folders,
     ...present({
       approvalMode: values.CHATCLI_APPROVAL_MODE,
       price: priceFrom(resolved),
       color: colorFrom(resolved),
+    }),
+  };
+}
+
+function networkFrom(
+  { values }: Resolved,
+  { cwd, nodeExtraCertificates }: { readonly cwd: string; readonly nodeExtraCertificates: string | undefined },
+): Config['network'] {
+  const bundle = values.CHATCLI_CA_BUNDLE;
+  return {
+    proxy: present({
+      http: values.HTTP_PROXY ?? values.ALL_PROXY,
+      https: values.HTTPS_PROXY ?? values.ALL_PROXY,
+      noProxy: values.NO_PROXY,
+    }),
+    headers: values.CHATCLI_HEADERS ?? {},
+    ...present({
+      caBundle: bundle && path.resolve(cwd, bundle),
+      nodeExtraCertificates,
+      organization: values.OPENAI_ORG_ID,
+      project: values.OPENAI_PROJECT_ID,
     }),
   };
 }

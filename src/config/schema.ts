@@ -1,6 +1,7 @@
 /** Every variable as data: the one source of validation, .env.example and the README's table. */
 import type * as z from 'zod';
 import { PRESETS } from '../providers/presets.js';
+import { NETWORK_VARIABLES } from './schema-network.js';
 import {
   anyText,
   apiKey,
@@ -11,10 +12,7 @@ import {
   integer,
   line,
   logLevel,
-  openaiApi,
-  reasoningSetting,
   type TextType,
-  toolProtocol,
   usd,
   usdPerMillion,
 } from './value-types.js';
@@ -41,6 +39,10 @@ export type Variable = {
   readonly flag?: FlagName;
   /** Never shown, always masked. */
   readonly secret?: true;
+  /** What of its text has to be masked, where that is not the whole; the text itself is never shown. */
+  readonly secrets?: (text: string) => readonly string[];
+  /** Also read in lower case, which wins, as other programs do. */
+  readonly lowerCase?: true;
   /** Counts only in the real environment, never in an env file. */
   readonly environmentOnly?: true;
   /** Read by many programs, so that its presence in a project's `./.env` does not mean us. */
@@ -100,22 +102,10 @@ export const VARIABLES = {
     type: httpUrl,
     help: 'Where the provider `openai` is: any OpenAI-compatible server, with its `/v1`.',
   },
-  CHATCLI_OPENAI_API: {
-    group: 'provider',
-    type: openaiApi,
-    default: 'auto',
-    help: '`chat` (Chat Completions), `responses`, or `auto`: `responses` for models of OpenAI that need it.',
-  },
   CHATCLI_SCRIPT: {
     group: 'provider',
     type: line,
     help: 'The JSON file with the replies of the provider `scripted`.',
-  },
-  CHATCLI_TOOL_PROTOCOL: {
-    group: 'provider',
-    type: toolProtocol,
-    default: 'auto',
-    help: 'How tools are offered: `native`, `text` (in the prompt) or `auto` (text where the endpoint says that the model has no tools).',
   },
 
   OPENROUTER_API_KEY: presetKey('openrouter'),
@@ -188,30 +178,7 @@ export const VARIABLES = {
     help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
   },
 
-  CHATCLI_MAX_RETRIES: {
-    group: 'network',
-    type: integer(0, 20),
-    default: '3',
-    help: 'How often a request that failed for a passing reason is sent again.',
-  },
-  CHATCLI_SEND_REASONING: {
-    group: 'network',
-    type: reasoningSetting,
-    default: 'auto',
-    help: "Whether a model's earlier reasoning goes back to it: `auto` (where the provider needs it), `always` or `never`.",
-  },
-  CHATCLI_FIRST_BYTE_TIMEOUT: {
-    group: 'network',
-    type: duration,
-    default: '120s',
-    help: 'How long a request may wait for the first byte of its reply.',
-  },
-  CHATCLI_IDLE_TIMEOUT: {
-    group: 'network',
-    type: duration,
-    default: '75s',
-    help: 'How long a reply that has begun may stay silent.',
-  },
+  ...NETWORK_VARIABLES,
 
   LOG_LEVEL: {
     group: 'output',
@@ -279,6 +246,14 @@ export type Values = {
     : ValueOf<(typeof VARIABLES)[Name]> | undefined;
 };
 
+/** The name in the table for one in an environment: some count in lower case, too. */
+export function canonicalName(name: string): string {
+  const upper = name.toUpperCase();
+  if (name !== upper.toLowerCase() || !isVariable(upper)) return name;
+  const variable: Variable = VARIABLES[upper];
+  return variable.lowerCase ? upper : name;
+}
+
 /** Whether a name is one of the fixed variables. */
 export function isVariable(name: string): name is VariableName {
   return Object.hasOwn(VARIABLES, name);
@@ -298,8 +273,9 @@ export function workerVariable(name: string): { worker: string; field: WorkerFie
 
 /** Whether an env file may set this name. */
 export function isFileVariable(name: string): boolean {
-  if (!isVariable(name)) return workerVariable(name) !== undefined;
-  const variable: Variable = VARIABLES[name];
+  const known = canonicalName(name);
+  if (!isVariable(known)) return workerVariable(name) !== undefined;
+  const variable: Variable = VARIABLES[known];
   return variable.environmentOnly !== true;
 }
 

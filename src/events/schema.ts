@@ -30,6 +30,17 @@ export const toolCallSchema = z.strictObject({
   extra: opaqueSchema.optional(),
 });
 
+export const outcomeReasonSchema = z.enum([
+  'answered',
+  'turn-limit',
+  'timeout',
+  'budget',
+  'stuck',
+  'denied',
+  'interrupted',
+  'failed',
+]);
+
 const durationMs = z.number().nonnegative();
 const runError = z.strictObject({
   kind: z.string(),
@@ -77,7 +88,7 @@ const runStart = event('run-start', {
 });
 
 const runEnd = event('run-end', {
-  reason: z.enum(['answered', 'turn-limit', 'timeout', 'budget', 'stuck', 'denied', 'interrupted', 'failed']),
+  reason: outcomeReasonSchema,
   answer: z.string(),
   turns: count,
   usage: usageSchema,
@@ -203,6 +214,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
   turnEnd,
   retry,
+  event('fallback', { from: z.string(), to: z.string(), reason: z.string() }),
   event('usage', { usage: usageSchema, costUsd: z.number().nullable(), context: contextFill.optional() }),
   event('worker-start', { index: count, total: count, task: z.string() }),
   workerEnd,
@@ -210,7 +222,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   context,
   event('tool-heartbeat', { callIds: z.array(z.string()) }),
   outputCheck,
-  event('checkpoint', { point: z.enum(['after-llm', 'after-tools', 'terminal']), token: z.string() }),
+  event('checkpoint', { point: z.enum(['after-llm', 'after-tools', 'after-input', 'terminal']), token: z.string() }),
   event('notice', { level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
   runEnd,
 ]);

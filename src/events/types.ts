@@ -79,7 +79,7 @@ export type EventBody =
     }
   /** Before each model call; `turn` counts from 1. A `summary` is the tool-free last request at a turn limit. */
   | { readonly type: 'turn-start'; readonly turn: number; readonly purpose: 'turn' | 'summary' }
-  /** Text and reasoning as they arrive; may be void if a `retry` follows before the `message`. */
+  /** Text and reasoning as they arrive; may be void if a `retry` or `fallback` follows before the `message`. */
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
   /** A whole reply, once; `incomplete` when it was shown in part and then dropped (interrupt, break). */
@@ -137,6 +137,8 @@ export type EventBody =
       readonly waitMs: number;
       readonly reason: string;
     }
+  /** A model failed for good, and the next of those that the person named is asked; what was shown of it is void. */
+  | { readonly type: 'fallback'; readonly from: string; readonly to: string; readonly reason: string }
   /** Running totals of the whole tree, after each reply. `costUsd` is null where a price is unknown. */
   | {
       readonly type: 'usage';
@@ -200,7 +202,12 @@ export type EventBody =
       readonly feedback?: string;
     }
   /** The run can be gone on with from here. */
-  | { readonly type: 'checkpoint'; readonly point: 'after-llm' | 'after-tools' | 'terminal'; readonly token: string }
+  | {
+      readonly type: 'checkpoint';
+      readonly point: 'after-llm' | 'after-tools' | 'after-input' | 'terminal';
+      /** Empty in a trace: it holds the whole run, and the agent's `checkpoint()` has the last one. */
+      readonly token: string;
+    }
   /** Something a person should know; `code` is for programs. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning'; readonly code: string; readonly text: string }
   /** Last event of a run. */

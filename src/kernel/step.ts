@@ -251,7 +251,7 @@ function act(state: State, calls: readonly ToolCall[]): Step {
 
 function finish(state: State, end: End): Step {
   const action: Action = { kind: 'finish', end };
-  return { state: { ...state, phase: 'finished' }, action };
+  return { state: { ...state, phase: 'finished', endedBy: end.reason }, action };
 }
 
 function record(state: State, reply: Reply): State {

@@ -195,6 +195,8 @@ export type State = {
   readonly stuck: StuckMemory;
   /** How often each call (name and arguments) was denied. */
   readonly denials: Readonly<Record<string, number>>;
+  /** How the run ended, once it has. */
+  readonly endedBy?: OutcomeReason;
 };
 
 export type Step = { readonly state: State; readonly action: Action };

@@ -16,7 +16,10 @@ export type ResultInput = {
   readonly usage: Usage;
   /** Null where a price is not known. */
   readonly costUsd: number | null;
+  /** The one that answered. */
   readonly model: string;
+  /** From one model to another, in the order they happened. */
+  readonly fallbacks: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
   readonly denials: readonly {
     readonly tool: string;
     readonly subject: string;
@@ -46,6 +49,9 @@ export function resultJson(input: ResultInput): string {
     usage: usageJson(input.usage),
     total_cost_usd: input.costUsd,
     model: input.model,
+    ...(input.fallbacks.length > 0 && {
+      fallbacks: input.fallbacks.map(({ from, to, reason }) => ({ from, to, reason })),
+    }),
     permission_denials: input.denials.map(({ tool, subject, rule, reason }) => ({ tool, subject, rule, reason })),
     proof: {
       files_changed: input.proof.filesChanged,

@@ -110,6 +110,9 @@ export function createTextSink(options: TextOptions): EventSink {
         say(event, colors.dim(`⟳ ${texts.shortened(operation, tokensBefore, tokensAfter)}`));
         return;
       }
+      case 'fallback':
+        say(event, colors.yellow(`${texts.warning}: ${texts.fallback(event.from, event.to, event.reason)}`));
+        return;
       case 'notice':
         say(
           event,

@@ -3,7 +3,7 @@
  * the endpoint takes, reading the reply, and failures told without the key. What is sent, an `Api` says.
  */
 import { ConfigError, ProviderError } from '../errors.js';
-import { createHttpClient, type HttpClient, HttpError, type HttpResponse } from '../http.js';
+import { createHttpClient, type HttpClient, HttpError, type HttpResponse, type ProxySettings } from '../http.js';
 import { type ApiName, type Endpoint, failureOfNetwork, failureOfResponse, withoutKey } from './failures.js';
 import { type ReplyReducer, readReply } from './read-reply.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
@@ -21,6 +21,10 @@ export type EndpointOptions = {
   readonly project?: string;
   /** Sent with every request; they win over ours. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Proxies by the scheme of the URL, and the hosts that need none. Absent: none; the environment is not read. */
+  readonly proxy?: ProxySettings;
+  /** Certificates to trust, in PEM, in place of Node's own store. */
+  readonly ca?: readonly string[];
   /** From sending to the first byte of the reply; 120,000 by default. */
   readonly firstByteTimeoutMs?: number;
   /** Between two bytes of the reply; 75,000 by default. */
@@ -62,6 +66,8 @@ export function openEndpoint(options: EndpointOptions, openApi: (http: HttpClien
     firstByteTimeoutMs: options.firstByteTimeoutMs ?? FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: options.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     headers: headersOf(options),
+    ...(options.proxy && { proxy: options.proxy }),
+    ...(options.ca && { ca: options.ca }),
   });
   const api = openApi(http);
 

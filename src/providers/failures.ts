@@ -38,12 +38,12 @@ const FILTERED = /content_filter|content_policy|ResponsibleAI/i;
 
 /** For a response with a failing status. `body` is its text, `now` the milliseconds since the epoch. */
 export function failureOfResponse(
-  response: Pick<HttpResponse, 'status' | 'headers'>,
+  response: Pick<HttpResponse, 'status' | 'headers' | 'proxy'>,
   body: string,
   endpoint: Endpoint,
   now: number,
 ): ProviderError {
-  const { status } = response;
+  const { status, proxy } = response;
   const told = complaintInText(body);
   const retryAfterMs = retryAfterOf(response.headers, now) ?? told.retryAfterMs;
   const complaint = { ...told, status, retryAfterMs };
@@ -51,7 +51,9 @@ export function failureOfResponse(
     ? { failure: 'wrong-api' as const }
     : kindOf(complaint, endpoint.hasTools);
   const words = complaint.message === '' ? 'no message' : complaint.message;
-  return new ProviderError(kind.failure, `${endpoint.name} answered ${status}: ${words}`, {
+  // A proxy may have answered in the endpoint's place.
+  const way = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+  return new ProviderError(kind.failure, `${endpoint.name} answered ${status}${way}: ${words}`, {
     retryable: kind.retryable,
     retryAfterMs,
     status,
@@ -92,13 +94,12 @@ export function failureOfBody(response: HttpResponse, text: string): ProviderErr
 
 /** For a request that got no whole answer. */
 export function failureOfNetwork(error: HttpError, endpoint: Endpoint): ProviderError {
-  const isHopeless = error.fault === 'redirect' || error.fault === 'tls' || error.fault === 'bad-url';
   return new ProviderError(
     error.fault === 'redirect' ? 'bad-request' : 'network',
     `${endpoint.name}: ${error.message}`,
     {
-      retryable: !isHopeless,
-      hint: `${NETWORK_HINTS[error.fault]} The base URL is ${endpoint.baseUrl}.`,
+      retryable: !HOPELESS.has(error.fault),
+      hint: `${error.hint ?? NETWORK_HINTS[error.fault]} The base URL is ${endpoint.baseUrl}.`,
       cause: error,
     },
   );
@@ -188,6 +189,9 @@ function hintFor(kind: Kind, { status, message }: Complaint, endpoint: Endpoint)
   }
 }
 
+/** What does not pass by waiting. */
+const HOPELESS: ReadonlySet<HttpFault> = new Set(['redirect', 'tls', 'bad-url', 'proxy-refused']);
+
 const NETWORK_HINTS: Readonly<Record<HttpFault, string>> = {
   'bad-url': 'Check the base URL.',
   dns: 'Check the spelling of the host, and the network.',
@@ -200,5 +204,7 @@ const NETWORK_HINTS: Readonly<Record<HttpFault, string>> = {
   'idle-timeout': 'The server went silent in the middle; CHATCLI_IDLE_TIMEOUT sets the limit.',
   redirect: 'Set the base URL to where it leads, if you trust that place.',
   'not-http': 'Check that the port is the one of the API.',
+  proxy: 'Check the proxy.',
+  'proxy-refused': 'Check the proxy.',
   other: 'Check the network.',
 };

@@ -27,6 +27,8 @@ export type Preset = {
   readonly reasoning: ReasoningForm;
   /** The form it would take where a person wants it sent all the same; `reasoning_content` by default. */
   readonly reasoningIfAsked?: Exclude<ReasoningForm, 'none'>;
+  /** Whether its list of models tells their windows; local servers are asked anyway. */
+  readonly tellsWindow?: true;
   /** Its name for the limit of a reply, where it is not `max_tokens`. */
   readonly tokensField?: 'max_completion_tokens';
   /** Its models that are asked through the Responses API unless somebody says otherwise. */
@@ -64,6 +66,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'openrouter',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariable: 'OPENROUTER_API_KEY',
+    tellsWindow: true,
     reasoning: 'reasoning', // Wanted by the models behind it that sign it or insist on it; others get it dropped.
   },
   local('ollama', 11_434, 'reasoning'), // Hands it to the model's template, e.g. of gpt-oss.
@@ -74,6 +77,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     keyVariable: 'GROQ_API_KEY',
+    tellsWindow: true,
     reasoning: 'none', // 400: "property 'reasoning_content' is unsupported"; `reasoning` only for models that reason.
     reasoningIfAsked: 'reasoning',
   },
@@ -88,6 +92,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'mistral',
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
+    tellsWindow: true,
     reasoning: 'none', // 422 for any field that it does not know; takes thinking as parts, and does without.
     reasoningIfAsked: 'thinking-parts',
   },
@@ -97,6 +102,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'moonshot',
     baseUrl: 'https://api.moonshot.ai/v1',
     keyVariable: 'MOONSHOT_API_KEY',
+    tellsWindow: true,
     reasoning: 'reasoning_content', // 400: "reasoning_content is missing in assistant tool call message".
   },
   {

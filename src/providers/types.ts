@@ -27,7 +27,7 @@ export type ModelRequest = {
 
 /**
  * One piece of a reply. A stream yields any number of pieces and then exactly one `end`, or throws a `ProviderError`.
- * A `retry` makes void whatever the stream yielded before it.
+ * A `retry` and a `fallback` make void whatever the stream yielded before them.
  */
 export type ModelDelta =
   | { readonly type: 'text'; readonly text: string }
@@ -47,6 +47,10 @@ export type ModelDelta =
     }
   /** Something a person should know; `code` is for programs. It says nothing about the reply. */
   | { readonly type: 'notice'; readonly code: string; readonly text: string }
+  /** First of a stream that another model answers than the one asked for, since that one failed before. */
+  | { readonly type: 'model'; readonly model: string }
+  /** `from` failed for good, and `to` is asked from here on. */
+  | { readonly type: 'fallback'; readonly from: string; readonly to: string; readonly reason: string }
   /** Bytes came that show nothing yet, e.g. pieces of a call's arguments: the stream is alive. */
   | { readonly type: 'activity' }
   | { readonly type: 'end'; readonly finishReason: FinishReason };

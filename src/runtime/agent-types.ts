@@ -97,7 +97,10 @@ export type AskOptions = {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
-  /** Goes on with the run that this checkpoint token is of; the task is then the one of that run. */
+  /**
+   * Goes on with the run that this checkpoint token is of, unless it was answered; the task is then the one of that run.
+   * Calls that had ended do not run again. In the conversation it takes the place of what there is of that run.
+   */
   readonly checkpoint?: string;
   /** Whether the agent's `output` holds in this run; true by default. */
   readonly raw?: boolean;

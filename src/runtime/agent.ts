@@ -49,6 +49,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     ],
   });
   const conversation = createConversation({
+    ...(options.memory && { memory: options.memory }),
     ...(options.systemPrompt !== undefined && { systemPrompt: options.systemPrompt }),
     isLoadedSkill: host.isLoadedSkill,
     onContext: emitter.forRun({ runId: 'session', worker: 'agent' }),

@@ -14,6 +14,8 @@ const NAME_LENGTH_LIMIT = 64;
 const DELTAS_IN_A_ROW = 256;
 
 type Draft = {
+  /** The one that is asked, which a fallback changes. */
+  model: string;
   text: string;
   reasoning: string;
   calls: ToolCall[];
@@ -22,7 +24,8 @@ type Draft = {
   finishReason: FinishReason | undefined;
 };
 
-const emptyDraft = (): Draft => ({
+const emptyDraft = (model: string): Draft => ({
+  model,
   text: '',
   reasoning: '',
   calls: [],
@@ -43,8 +46,8 @@ export async function askModel(
   ctx: RunContext,
   onDropped: (text: string) => void = () => undefined,
 ): Promise<Reply> {
-  let draft = emptyDraft();
-  const spend = () => ctx.budget.addUsage(draft.usage, ctx.model);
+  let draft = emptyDraft(ctx.model);
+  const spend = () => ctx.budget.addUsage(draft.usage, draft.model);
   ctx.budget.countRequest();
   try {
     await guarded(ctx, async (signal, alive) => {
@@ -55,10 +58,10 @@ export async function askModel(
         if (signal.aborted) return;
         // A wait that is announced is no silence.
         alive(delta.type === 'retry' ? delta.waitMs : 0);
-        if (delta.type === 'retry') {
+        if (delta.type === 'retry' || delta.type === 'fallback') {
           const broken = draft;
           spend();
-          draft = emptyDraft();
+          draft = emptyDraft(draft.model);
           stopIfSpent(broken, delta.reason, ctx);
         }
         take(delta, draft, ctx);
@@ -158,6 +161,14 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       return;
     case 'notice':
       ctx.emit({ type: 'notice', level: 'warning', code: delta.code, text: delta.text });
+      return;
+    case 'fallback':
+      draft.model = delta.to;
+      ctx.budget.countRequest();
+      ctx.emit(delta);
+      return;
+    case 'model':
+      draft.model = delta.model;
       return;
     case 'activity':
       return;

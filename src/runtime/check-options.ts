@@ -88,6 +88,7 @@ const AGENT: Kinds<AgentOptions> = {
   now: FUNCTION,
 };
 
+/** A `checkpoint` of any kind is judged by `checkpoint.ts`, with the others of no use. */
 const ASK: Kinds<AskOptions> = {
   tools: LIST,
   allowedTools: TEXTS,
@@ -95,7 +96,6 @@ const ASK: Kinds<AskOptions> = {
   maxTokens: FROM_ONE,
   modelOptions: OBJECT,
   signal: ['an AbortSignal', (signal) => signal instanceof AbortSignal],
-  checkpoint: TEXT,
   raw: BOOLEAN,
   timeoutMs: TIME,
 };

@@ -4,6 +4,7 @@
  */
 import { observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step } from '../kernel/types.js';
+import type { Denial } from '../permissions/types.js';
 import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
@@ -77,17 +78,36 @@ function idsIn(messages: readonly Message[]): Set<string> {
   return new Set(calls.map((call) => call.id));
 }
 
-const POINTS: Readonly<Record<string, SafePoint>> = { reply: 'after-llm', results: 'after-tools' };
+const POINTS: Readonly<Record<string, SafePoint>> = {
+  reply: 'after-llm',
+  results: 'after-tools',
+  input: 'after-input',
+};
 
 async function tellState(state: State, seen: string, action: Action, ctx: RunContext): Promise<void> {
-  const point = action.kind === 'finish' ? 'terminal' : POINTS[seen];
-  if (point === undefined) return;
+  const told = stateFor(state, seen, action, ctx);
+  if (told === undefined) return;
   try {
-    await untilAborted(ctx.signal, ctx.options.onState?.(state, point), ABORT_GRACE_MS);
+    await untilAborted(ctx.signal, ctx.options.onState?.(...told), ABORT_GRACE_MS);
   } catch (thrown) {
     // Whoever keeps states is not waited for any longer; how the run ends is told by what comes next.
     if (thrown !== ctx.signal.reason) throw thrown;
   }
+}
+
+function stateFor(state: State, seen: string, action: Action, ctx: RunContext): [State, SafePoint] | undefined {
+  if (action.kind === 'finish') {
+    // A run that was denied what it needed is not over with its answer: it can be gone on with.
+    const endedBy = unmetDenial(action.end, ctx) === undefined ? action.end.reason : 'denied';
+    return [{ ...state, endedBy }, 'terminal'];
+  }
+  const point = POINTS[seen];
+  return point && [state, point];
+}
+
+/** The root's answer does not count as one while a needed action stands refused. */
+function unmetDenial(end: End, ctx: RunContext): Denial | undefined {
+  return ctx.parentRunId === undefined && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
 }
 
 /** Why a run ended, where the kernel's word for it does not say what to do. */
@@ -104,10 +124,9 @@ const EXPLAINED: Readonly<Partial<Record<Outcome['reason'], (ctx: RunContext) =>
   denied: () => ({ kind: 'denied', message: 'The same call was denied three times.' }),
 };
 
-/** Adds what the harness saw. The root's answer does not count as one while a needed action stands refused. */
+/** Adds what the harness saw. */
 function toOutcome(end: End, state: State, ctx: RunContext): Outcome {
-  const isRoot = ctx.parentRunId === undefined;
-  const unmet = isRoot && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
+  const unmet = unmetDenial(end, ctx);
   const denied: RunError | undefined = unmet && {
     kind: 'denied',
     message: `${unmet.tool} was denied: ${unmet.subject}`,

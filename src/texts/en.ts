@@ -12,6 +12,8 @@ export const en = {
     `${reason.replace(/[.:]?\s*$/, '.')} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
   shortened: (operation: 'shrink' | 'summary' | 'trim', before: number, after: number) =>
     `${SHORTENED[operation]} to keep within the model's window: ${grouped(before)} → ${grouped(after)} tokens`,
+  fallback: (from: string, to: string, reason: string) =>
+    `${reason.replace(/[.:]?\s*$/, '.')} Going on with the model ${to} in place of ${from}.`,
   incomplete: '(this reply was dropped before its end)',
   warning: 'warning',
   error: 'error',
@@ -51,6 +53,6 @@ const SHORTENED = {
 export type Texts = typeof en;
 
 /** 1234567 → 1,234,567. Not `toLocaleString`, whose first call loads ICU's number formats: 26 ms. */
-function grouped(count: number): string {
+export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }

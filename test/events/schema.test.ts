@@ -34,6 +34,7 @@ const FULL: { readonly [Kind in EventBody['type']]: WithoutType<Extract<EventBod
     command: { command: 'ls', exitCode: 1 },
     display: { kind: 'diff', path: 'a', added: 1, removed: 0, lines: [{ sign: '+', line: 1, text: 't' }], omitted: 1 },
   },
+  fallback: { from: 'a', to: 'b', reason: 'r' },
   'approval-request': {
     approvalId: 'a',
     callId: 'c',

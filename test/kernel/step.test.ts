@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addUsage, InvalidStep, NO_USAGE, observe, reopen, start } from '../../src/kernel/step.js';
-import type { Message, Observation, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
+import { openCalls, taskOf } from '../../src/kernel/transcript.js';
+import type { Message, Observation, OutcomeReason, Step, Stop, ToolCall, ToolResult } from '../../src/kernel/types.js';
 
 const TASK: readonly Message[] = [
   { role: 'system', content: 'You code.' },
@@ -480,14 +481,74 @@ describe('reopening a stored state', () => {
     expect(reopen(JSON.parse(JSON.stringify(step.state)))).toEqual(step);
   });
 
-  it('refuses a run that had ended', () => {
-    const { state } = play([says('Done.')]);
+  it.each([
+    ['with its answer', play([says('Done.')]).state],
+    ['as a state of before tells, without how', { ...play([says('Done.')]).state, endedBy: undefined }],
+  ])('refuses a run that had ended %s', (_, state) => {
     expect(() => reopen(state)).toThrow(InvalidStep);
     expect(() => reopen(state)).toThrow('has ended');
   });
 
   it.each([{ phase: 'zzz' }, {}, null])('refuses what is no state: %j', (state) => {
     expect(() => reopen(state as never)).toThrow(InvalidStep);
+  });
+
+  const stopped = (reason: Stop['reason']): Observation[] => [calls(call('a')), { kind: 'stop', reason }];
+  const refused = [0, 1, 2, 3].map((n) => reply({ text: `{${n}`, refusal: `Bad ${n}.` }));
+  it.each<[string, readonly Observation[], OutcomeReason, RegExp]>([
+    ['was cancelled', stopped('interrupted'), 'interrupted', /cancelled before it was finished/],
+    ['ran out of time', stopped('timeout'), 'timeout', /time limit/],
+    ['ran out of budget', stopped('budget'), 'budget', /budget/],
+    ['failed', stopped('failed'), 'failed', /failed/],
+    ['was denied what it needed', refusals('x', 'x', 'x'), 'denied', /denied/],
+    ['went in circles', rounds(5, () => 'same'), 'stuck', /circles.*another way/],
+    ['said nothing', [says(''), says(''), says('')], 'failed', /failed/],
+    ['gave no answer that fits', refused, 'failed', /failed/],
+    ['reached its turn limit', [...rounds(8, String), says('So far.')], 'turn-limit', /turn limit.*new turns/],
+    [
+      'was cancelled in its summary',
+      [...rounds(8, String), ...stopped('interrupted').slice(1)],
+      'interrupted',
+      /cancel/,
+    ],
+  ])('goes on with one that %s, and tells the model so', (_, seen, endedBy, told) => {
+    const { state, action } = play(seen, 8);
+    expect({ action, state }).toMatchObject({ action: { kind: 'finish' }, state: { phase: 'finished', endedBy } });
+    const again = reopen(JSON.parse(JSON.stringify(state)));
+    const mark = again.state.messages.at(-1);
+    expect(again.state.messages).toEqual([...state.messages, mark]);
+    expect(mark).toEqual({ role: 'user', content: expect.stringMatching(told) });
+    expect(mark?.content).toContain('It goes on now');
+    expect(again.action).toEqual({ kind: 'reason', messages: again.state.messages, purpose: 'turn' });
+    expect(openCalls(again.state.messages)).toEqual([]);
+    // It is a state like any other, and what ended it does not end it at once again.
+    expect(again.state).not.toHaveProperty('endedBy');
+    const next = observe(again.state, calls(call('z', 'shell', 'x')));
+    expect(next.action).toMatchObject({ kind: 'act' });
+    expect(observe(next.state, results({ ...denied('z'), output: 'same' })).action).toMatchObject({ purpose: 'turn' });
+    expect(observe(again.state, says('')).action).toMatchObject({ kind: 'reason' });
+    expect(observe(again.state, reply({ text: '{', refusal: 'Bad.' })).action).toMatchObject({ kind: 'reason' });
+  });
+
+  it('keeps what counts for the whole run: its turns, its spending, and where it began', () => {
+    const { state } = play(stopped('interrupted'));
+    expect(reopen(state).state).toMatchObject({ turns: 1, usage: state.usage, openingCount: 2, limits: state.limits });
+  });
+
+  it('tells it once, however often the run ends before anything more is said', () => {
+    const again = reopen(play(stopped('interrupted')).state);
+    const twice = reopen(observe(again.state, { kind: 'stop', reason: 'interrupted' }).state);
+    expect(twice).toEqual(again);
+    const other = reopen(observe(again.state, { kind: 'stop', reason: 'timeout' }).state);
+    expect(other.state.messages).toHaveLength(again.state.messages.length + 1);
+  });
+
+  it.each([
+    ['the last message that it began with', TASK, 'Fix it.'],
+    ['nothing where that is no task', TASK.slice(0, 1), ''],
+    ['nothing where there is none', [], ''],
+  ])('knows its task: %s', (_, messages, task) => {
+    expect(taskOf(start(messages, { maxTurns: 3 }).state)).toBe(task);
   });
 });
 

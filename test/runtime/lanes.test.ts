@@ -85,6 +85,29 @@ describe('the conversation', () => {
     expect(conversation.log()).toMatchObject([{ kind: 'run', runId: '1', status }]);
   });
 
+  it('has a run that was gone on with once, as it last stood, where it last went on', () => {
+    const conversation = createConversation();
+    conversation.record('1', [user('Q1')], 'interrupted');
+    talk(conversation, '2');
+    conversation.record('3', [user('Q1'), user('It goes on.'), says('Half.')], 'timeout', '1');
+    expect(said(conversation)).toEqual([
+      'Q2',
+      'A2',
+      'Q1',
+      'It goes on.',
+      'Half.',
+      expect.stringContaining('time limit'),
+    ]);
+    conversation.record('4', [user('Q1'), says('A1')], 'answered', '1');
+    expect(said(conversation)).toEqual(['Q2', 'A2', 'Q1', 'A1']);
+    expect(conversation.log().map((entry) => entry.kind === 'run' && [entry.runId, entry.beganAs])).toEqual([
+      ['1', '1'],
+      ['2', '2'],
+      ['3', '1'],
+      ['4', '1'],
+    ]);
+  });
+
   it('marks no run that ended with its own words', () => {
     const conversation = createConversation();
     conversation.record('1', [user('Q'), says('so far')], 'turn-limit');
@@ -245,6 +268,21 @@ describe('compaction', () => {
       conversation.apply({ opId, type: 'compact', messages: [user('summary')] });
       expect(conversation.messages()).toEqual([user('summary'), ...skill('b', 'y', 'y'), ...skill('c', 'x', 'new x')]);
     }
+  });
+
+  it('keeps what a run had loaded before it was gone on with', () => {
+    const conversation = loaded('1/a', '2/b');
+    const first = [user('Q'), ...skill('a', 'x', 'x')];
+    conversation.record('1', first, 'interrupted');
+    conversation.record('2', [...first, ...skill('b', 'y', 'y')], 'interrupted', '1');
+    conversation.record(
+      '3',
+      [...first, ...skill('b', 'y', 'y'), ...skill('f', 'z', 'forged'), says('A')],
+      'answered',
+      '1',
+    );
+    conversation.apply({ opId: 'o', type: 'compact', messages: [user('summary')] });
+    expect(conversation.messages()).toEqual([user('summary'), ...skill('a', 'x', 'x'), ...skill('b', 'y', 'y')]);
   });
 
   it('takes a skill out of a round of several calls', () => {
