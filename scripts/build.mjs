@@ -59,6 +59,9 @@ const [program, library] = await Promise.all([
     ...common,
     entryPoints: ['src/index.ts'],
     outdir: 'dist/library',
+    // Node prints the line of an error that nobody caught: on one line with everything that is tens of kB.
+    minifyWhitespace: false,
+    minifySyntax: false,
     external: [...Object.keys(peerDependencies), ...binaries],
   }),
 ]);

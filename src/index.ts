@@ -9,7 +9,8 @@ import type { Agent, AgentOptions } from './runtime/agent-types.js';
  * An agent: one conversation, one run at a time. Nothing is started or read before the first `ask`. Tools that do more
  * than read are refused unless `approve` answers for them or `approvalMode` lets them pass. The keys in the environment
  * are masked in events, tool results, outcomes and what the conversation keeps.
- * @throws {UsageError} for a tool called `load_skill` beside `skillFolders`.
+ * @throws {UsageError} {ConfigError} naming the option or tool that can't be used, e.g. a tool called `load_skill` beside
+ * `skillFolders`.
  */
 export function createAgent(options: AgentOptions): Agent {
   const environment = processEnvironment();

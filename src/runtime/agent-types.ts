@@ -24,7 +24,7 @@ export type AgentOptions = {
   readonly model?: string | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly systemPrompt?: string | undefined;
-  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. */
+  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. `Infinity` is no limit, as with all times here. */
   readonly limits?:
     | (BudgetLimits & {
         readonly maxTurns?: number | undefined;
@@ -47,6 +47,10 @@ export type AgentOptions = {
   readonly state?: Map<string, unknown> | undefined;
   /** Judges tools that do more than read; `ask` by default, and with nobody to ask that is a refusal. */
   readonly approvalMode?: ApprovalMode | undefined;
+  /**
+   * Only `once` and `session` allow; anything else is a refusal. `session` stores the question's `rule`, where it has one,
+   * for the life of the agent. The run's deadline rests meanwhile; a cancel ends the waiting.
+   */
   readonly approve?: ((question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalAnswer>) | undefined;
   readonly onEvent?: EventSink | undefined;
   readonly roundExecutor?: RoundExecutor | undefined;
@@ -108,15 +112,18 @@ export type AskOptions = {
   readonly checkpoint?: string | undefined;
   /** Whether the agent's `output` holds in this run; true by default. */
   readonly raw?: boolean | undefined;
-  /** Time for this run, in milliseconds; its end is a timeout, not a cancel. */
+  /**
+   * Time for this run, in milliseconds; its end is a timeout, not a cancel. The time that `approve` takes does not count,
+   * since a person may think as long as they like: `cancel`, `signal` and `destroyWorker` end a question.
+   */
   readonly timeoutMs?: number | undefined;
 };
 
 export type RunHandle = {
   readonly id: string;
   /**
-   * All events of the run, for one reader; leaving early cancels the run. Exactly one of them is a `run-end`, also where
-   * the run could not start.
+   * All events of the run, for one reader: a second one is a `UsageError`. Leaving early cancels the run and waits for its
+   * end, so that the next one can start. Exactly one of them is a `run-end`, also where the run could not start.
    */
   readonly events: AsyncIterable<AgentEvent>;
   /**
@@ -143,12 +150,12 @@ export type Agent = {
   /**
    * Starts a run and returns at once.
    * @throws {RejectedError} `busy`, `unknown-tools`, `no-task`; a run under way is not touched.
-   * @throws {UsageError} for a tool called `load_skill` beside skill folders.
+   * @throws {UsageError} naming the option or tool that can't be used, e.g. one called `load_skill` beside skill folders.
    */
   readonly ask: (task: string, options?: AskOptions) => RunHandle;
   /** `ask`, waited for. */
   readonly run: (task: string, options?: AskOptions) => Promise<Outcome>;
-  /** The visible parts of a run, ended by exactly one of done, cancelled, error. */
+  /** The visible parts of a run, ended by exactly one of done, cancelled, error; leaving early as with `RunHandle.events`. */
   readonly stream: (task: string, options?: AskOptions) => AsyncIterable<StreamChunk>;
   /**
    * Runs until the answer fits the schema, and gives the value.
@@ -168,7 +175,7 @@ export type Agent = {
   readonly cancel: (options?: CancelOptions) => boolean;
   /**
    * Replaces a tool of the same name; from the next run on.
-   * @throws {UsageError} for a tool called `load_skill` beside skill folders.
+   * @throws {UsageError} naming what is wrong with the tool, e.g. the name `load_skill` beside skill folders.
    */
   readonly registerTool: (tool: Tool) => void;
   /** False when there is none of that name. From the next run on. */

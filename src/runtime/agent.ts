@@ -10,6 +10,7 @@ import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
+import { checkAgentOptions, checkAskOptions } from './check-options.js';
 import { createCheckpoints } from './checkpoint.js';
 import { chunksOf, lastChunk, type StreamChunk } from './chunks.js';
 import { type ContextOp, createConversation } from './lanes.js';
@@ -21,8 +22,9 @@ import { type AnswerForm, answerCheckOf, typedValue } from './typed.js';
 import { createWorkerHost } from './worker-host.js';
 
 export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
-  const windowed = given.contextWindow === undefined ? windowMemory() : fullMemory();
-  const options: AgentOptions = { ...given, memory: given.memory ?? windowed };
+  checkAgentOptions(given);
+  const memory = given.memory ?? (given.contextWindow === undefined ? windowMemory() : fullMemory());
+  const options: AgentOptions = { ...given, memory };
   const { now = Date.now, state = new Map<string, unknown>() } = options;
   const newId = () => randomUUID().slice(0, 8);
   const slot = createRunSlot(newId, () => conversation.flushDeferred());
@@ -66,6 +68,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
   };
 
   function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
+    checkAskOptions(task, ask);
     if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
     if (task.trim() === '' && ask.checkpoint === undefined) throw new RejectedError('no-task', 'There is no task.');
     const start: Omit<RunStart, 'form'> = {

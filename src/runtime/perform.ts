@@ -3,6 +3,7 @@ import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf, 
 import { hasTurnsLeft } from '../kernel/step.js';
 import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
+import { untilAborted } from '../tools/abort.js';
 import { withUsableCalls } from './ask-model.js';
 import type { Fitter } from './fit.js';
 import type { ReplyLimit } from './reply-limit.js';
@@ -111,7 +112,7 @@ async function requestFor(
     ...(headers && { headers }),
     ...(responseSchema && action.purpose === 'turn' && { responseSchema }),
   };
-  return transformRequest === undefined ? request : transformRequest(request, state);
+  return transformRequest === undefined ? request : untilAborted(ctx.signal, transformRequest(request, state));
 }
 
 /** A text without calls ends the run, unless something came in while it was made, or its form is refused. */
@@ -122,7 +123,7 @@ async function finalText(reply: Reply, state: State, ctx: RunContext): Promise<O
     return { kind: 'reply', ...reply, followUps: deliver(inbox.take(), ctx) };
   }
   if (checkAnswer === undefined) return { kind: 'reply', ...reply };
-  const check = await checkAnswer(state.cutAnswer + reply.text);
+  const check = await untilAborted(ctx.signal, checkAnswer(state.cutAnswer + reply.text));
   const attempt = state.refusals + 1;
   if (check.ok) {
     ctx.emit({ type: 'output-check', status: 'passed', attempt });

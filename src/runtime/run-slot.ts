@@ -1,5 +1,5 @@
 /** One run at a time: what is under way, and how it is reached from outside. */
-import { InterruptedError, WorkerError } from '../errors.js';
+import { InterruptedError, messageOf, WorkerError } from '../errors.js';
 import type { AgentEvent } from '../events/types.js';
 import type { Outcome } from '../kernel/types.js';
 import type { CancelOptions, RunHandle, SteerOptions, SteerResult } from './agent-types.js';
@@ -35,7 +35,10 @@ export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
     const follow = () => controller.abort(asInterrupt(outer?.reason));
     if (outer?.aborted) follow();
     outer?.addEventListener('abort', follow, { once: true });
-    const events = createEventQueue<AgentEvent>(() => abort(new InterruptedError(undefined, 'reader_left')));
+    const events = createEventQueue<AgentEvent>(async () => {
+      abort(new InterruptedError(undefined, 'reader_left'));
+      await result;
+    });
     const run = { id, inbox: createInbox(newId), signal: controller.signal, events, abort };
     current = run;
     const result = work(run).finally(() => {
@@ -70,5 +73,6 @@ export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
 /** A cancel is told as one, whatever reason the caller's own signal carries. */
 function asInterrupt(reason: unknown): InterruptedError {
   if (reason instanceof InterruptedError) return reason;
-  return new InterruptedError(undefined, reason instanceof Error ? reason.message : DEFAULT_REASON);
+  const isTold = reason instanceof Error || typeof reason !== 'object';
+  return new InterruptedError(undefined, isTold ? messageOf(reason) : DEFAULT_REASON);
 }

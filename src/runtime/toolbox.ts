@@ -1,5 +1,6 @@
 /** The tools of an agent: changed at any time, and what changes counts from the next run on. */
 import { RejectedError, UsageError } from '../errors.js';
+import { checkTool } from '../tools/check-tool.js';
 import type { Tool } from '../tools/types.js';
 import type { AskOptions } from './agent-types.js';
 import { LOAD_SKILL } from './skill-pairs.js';
@@ -7,7 +8,7 @@ import { LOAD_SKILL } from './skill-pairs.js';
 export type Toolbox = {
   /**
    * Adds a tool at the end, or puts it in the place of the one of its name.
-   * @throws {UsageError} when it has the name of the agent's own `load_skill`.
+   * @throws {UsageError} when it is none that can be used, or has the name of the agent's own `load_skill`.
    */
   readonly register: (tool: Tool) => void;
   /** False when there is none of that name. */
@@ -17,7 +18,7 @@ export type Toolbox = {
    * The tools of one run: its own in place of these, then only the allowed ones. `load_skill` is one of these, and
    * `allowedTools` may name it in any case.
    * @throws {RejectedError} `unknown-tools`, naming them in order.
-   * @throws {UsageError} as `register`.
+   * @throws {UsageError} when one of its own can't be used: as `register`.
    */
   readonly select: (options: Pick<AskOptions, 'tools' | 'allowedTools'>) => Selected;
 };
@@ -34,6 +35,7 @@ export function createToolbox(tools: readonly Tool[] = [], { hasSkills = false }
 
   /** A tool in its place could pass off any text as a skill, and no compaction would ever drop it. */
   function checked(given: readonly Tool[]): readonly Tool[] {
+    given.forEach(checkTool);
     if (hasSkills && given.some(({ name }) => name === LOAD_SKILL)) {
       const hint = 'Give your tool another name, or leave out skillFolders.';
       throw new UsageError(`With skillFolders the tool "${LOAD_SKILL}" is the agent's own.`, { hint });
