@@ -2,19 +2,16 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { parseEvent, type TelemetryRecord } from '../../src/index.js';
-import { type AgentBenchOptions, agentOver, collect, end, ofType, probe, text } from '../parity/agent-bench.js';
+import { type AgentBenchOptions, agentOver, collect, end, ofType, text } from '../parity/agent-bench.js';
 
 const gone = join(mkdtempSync(join(tmpdir(), 'chatcli-gone-')), 'no-such-folder');
-const unprintable = probe('dated', undefined, { schema: z.object({ at: z.date() }) }).tool;
 
 describe('a run that cannot start', () => {
   it.each<[string, AgentBenchOptions, string | undefined]>([
     ['since its workspace is not there', { workspace: gone }, undefined],
     ['since its answer schema is none', { output: { type: 'objekt' } }, undefined],
     ['since its checkpoint is none', { checkpoints: { secret: 's' } }, 'no checkpoint'],
-    ["since a tool's arguments can't be written as JSON Schema", { tools: [unprintable] }, undefined],
   ])('%s has one start and one end like any other, for every reader', async (_, options, checkpoint) => {
     const records: TelemetryRecord[] = [];
     const { agent, events } = agentOver([[text('A'), end]], {
