@@ -1,5 +1,6 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
 import { ProviderError } from '../errors.js';
+import { addUsage, NO_USAGE } from '../kernel/step.js';
 import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
@@ -26,17 +27,22 @@ const emptyDraft = (): Draft => ({
 
 /**
  * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
- * `onDropped` is told what had arrived of a reply that did not become whole.
+ * `onDropped` is told what had arrived of a reply that did not become whole, and what it cost. The usage of a reply is
+ * that of all requests that left for it.
  * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
  * reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
   request: ModelRequest,
   ctx: RunContext,
-  onDropped: (text: string) => void = () => undefined,
+  onDropped: (text: string, usage: Usage) => void = () => undefined,
 ): Promise<Reply> {
   let draft = emptyDraft();
-  const spend = () => ctx.budget.addUsage(draft.usage, ctx.model);
+  let spent = NO_USAGE;
+  const spend = () => {
+    spent = addUsage(spent, draft.usage);
+    ctx.budget.addUsage(draft.usage, request.model);
+  };
   ctx.budget.countRequest();
   try {
     await guarded(ctx, async (signal, alive) => {
@@ -50,24 +56,19 @@ export async function askModel(
         take(delta, draft, ctx);
       }
     });
+    const { text, reasoning, calls: toolCalls, finishReason } = draft;
+    if (finishReason === undefined) {
+      throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
+    }
+    spend();
+    return { text, ...(reasoning !== '' && { reasoning }), toolCalls, finishReason, usage: spent };
   } catch (thrown) {
     reportIncomplete(draft, ctx);
-    onDropped(draft.text);
-    throw thrown;
-  } finally {
     // The tokens of a dropped reply were spent all the same.
     spend();
+    onDropped(draft.text, spent);
+    throw thrown;
   }
-  if (draft.finishReason === undefined) {
-    throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
-  }
-  return {
-    text: draft.text,
-    ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
-    toolCalls: draft.calls,
-    finishReason: draft.finishReason,
-    usage: draft.usage,
-  };
 }
 
 /**

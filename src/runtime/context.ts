@@ -29,7 +29,7 @@ export type RunTree = {
   readonly runTask: RunTask;
   readonly modelOf: (worker: Worker) => string;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
-  /** What is special about the run of the root worker; those it delegates to have none of it. */
+  /** What is special about the run of the root worker; those it delegates to have only what binds the whole tree. */
   readonly rootOptions: RunOptions;
   readonly systemPromptOf: (worker: Worker) => string;
   /** Judges a call of this worker; looked up anew each time, since a person's answer may add a rule. */
@@ -38,9 +38,19 @@ export type RunTree = {
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
 };
 
-/** What binds the whole tree, so that nobody gets around it by delegating. */
-function gatesOf({ roundExecutor, effects, attempts }: RunOptions): RunOptions {
-  return { ...(roundExecutor && { roundExecutor }), ...(effects && { effects }), ...(attempts && { attempts }) };
+/**
+ * What binds the whole tree, so that nobody gets around it by delegating, and how the one endpoint is spoken to. A
+ * worker has no effect policy of its own: it has its parent's, never more.
+ */
+function gatesOf({ roundExecutor, effects, attempts, stream, headers, idleTimeoutMs }: RunOptions): RunOptions {
+  return {
+    ...(roundExecutor && { roundExecutor }),
+    ...(effects && { effects }),
+    ...(attempts && { attempts }),
+    ...(stream === false && { stream }),
+    ...(headers && { headers }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+  };
 }
 
 export type Placement = {

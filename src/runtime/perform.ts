@@ -1,7 +1,7 @@
 /** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
 import { ChatcliError, DeadlineError, InterruptedError, messageOf } from '../errors.js';
-import { hasTurnsLeft } from '../kernel/step.js';
-import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
+import { addUsage, hasTurnsLeft } from '../kernel/step.js';
+import type { Action, Observation, Reply, RunError, State, Stop, Usage } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
 import { askModel, withUsableCalls } from './ask-model.js';
 import { runRound } from './round.js';
@@ -17,6 +17,8 @@ export type Performing = {
   readonly usedIds: Set<string>;
   /** Names of the tools that the last request offered: only these may its calls run. */
   offered: ReadonlySet<string>;
+  /** What requests cost whose replies were dropped, so that the kernel never saw them. */
+  lost: Usage;
 };
 
 /** Cancel and deadline are looked at first, then the budget, then what came in meanwhile; then the action is done. */
@@ -33,8 +35,9 @@ export async function perform(
   const waiting = action.purpose === 'turn' ? (ctx.options.inbox?.take() ?? []) : [];
   if (waiting.length > 0) return { kind: 'input', texts: deliver(waiting, ctx) };
   let text = '';
-  const keepDropped = (dropped: string) => {
+  const keepDropped = (dropped: string, usage: Usage) => {
     text = dropped;
+    run.lost = addUsage(run.lost, usage);
   };
   try {
     return await ask(action, state, run, keepDropped);
@@ -54,7 +57,7 @@ async function ask(
   action: Extract<Action, { kind: 'reason' }>,
   state: State,
   run: Performing,
-  onDropped: (text: string) => void,
+  onDropped: (text: string, usage: Usage) => void,
 ): Promise<Observation> {
   const { ctx, turn, usedIds } = run;
   const number = turn.begin(action.purpose);
@@ -68,6 +71,20 @@ async function ask(
   if (toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary') return { kind: 'reply', ...reply };
   if (reply.finishReason === 'length') reportCut(ctx);
   return finalText(reply, state, ctx);
+}
+
+/**
+ * The names of the tools that the request behind the open calls of a stored state offered. It is made once more, not
+ * sent: whoever takes tools away by `transformRequest` has them taken away from a run that is gone on with as well.
+ */
+export async function offeredBefore(state: State, ctx: RunContext): Promise<ReadonlySet<string>> {
+  const messages = state.messages.slice(
+    0,
+    state.messages.findLastIndex(({ role }) => role === 'assistant'),
+  );
+  const before: State = { ...state, phase: 'reason', messages, turns: state.turns - 1 };
+  const { tools } = await requestFor({ kind: 'reason', messages, purpose: 'turn' }, before, ctx);
+  return new Set(tools.map((tool) => tool.name));
 }
 
 async function requestFor(

@@ -65,6 +65,20 @@ describe('a run that is streamed', () => {
     expect(streamed.provider.requests).toEqual(waited.provider.requests);
   });
 
+  it('says when a reply broke off, so that nobody takes its beginning for a part of the next [row 58]', async () => {
+    const broken = { type: 'retry', attempt: 2, maxAttempts: 3, waitMs: 1, reason: 'reset' } as const;
+    const { agent } = agentOver([[text('I was ab'), broken, text('I am here.'), end]]);
+    let shown = '';
+    for await (const chunk of agent.stream('Go.')) {
+      if (chunk.type === 'text') shown += chunk.text;
+      if (chunk.type === 'retry') {
+        expect([chunk, shown]).toEqual([{ type: 'retry', attempt: 2, waitMs: 1, reason: 'reset' }, 'I was ab']);
+        shown = '';
+      }
+    }
+    expect(shown).toBe('I am here.');
+  });
+
   it('shows text, reasoning, whole calls and results as they come, in this order', async () => {
     const agent = createAgent({
       provider: FakeProvider([
