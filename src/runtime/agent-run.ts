@@ -1,12 +1,15 @@
 /** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
+import { UsageError } from '../errors.js';
 import type { Emitter, Redactor } from '../events/emitter.js';
 import type { Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
+import type { CostOf } from './agent-cost.js';
 import { AGENT_WORKER, agentTree, limitsOf } from './agent-tree.js';
 import type { AgentOptions, AskOptions } from './agent-types.js';
 import { CheckpointError, type Checkpoints, fingerprintOf } from './checkpoint.js';
 import { runWorker } from './dispatch.js';
+import { DEFAULT_EFFECTS, type EffectPolicy, intersect } from './effects.js';
 import type { Conversation } from './lanes.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, type RunOptions, type SafePoint } from './options.js';
 import type { ActiveRun } from './run-slot.js';
@@ -17,6 +20,8 @@ import type { WorkerHost } from './worker-host.js';
 export type AgentSurroundings = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
+  /** By the table of known prices. */
+  readonly costOf: CostOf;
 };
 
 /** What all runs of an agent share. */
@@ -28,6 +33,7 @@ export type AgentParts = {
   readonly emitter: Emitter;
   readonly checkpoints: Checkpoints | undefined;
   readonly state: Map<string, unknown>;
+  readonly costOf: CostOf;
   /** What a person allowed for the life of the agent. */
   readonly sessionRules: Rule[];
   readonly newId: () => string;
@@ -86,9 +92,22 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     },
   };
   const { values } = start;
-  const { sessionRules } = parts;
-  const own = { sessionRules, options, tools, systemPrompt, values, state, workspace, emitter, runOptions, newId, now };
-  const { tree, worker } = agentTree({ ...own, ...surroundings, ask: start.ask });
+  const { sessionRules, costOf } = parts;
+  const own = {
+    costOf,
+    sessionRules,
+    options,
+    tools,
+    systemPrompt,
+    values,
+    state,
+    workspace,
+    emitter,
+    runOptions,
+    newId,
+    now,
+  };
+  const { tree, worker } = agentTree({ ...surroundings, ...own, ask: start.ask });
   const job = { worker, task: start.task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
   const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: start.task }];
@@ -103,7 +122,10 @@ function resumedState(
   fingerprint: string,
 ): State | undefined {
   if (ask.checkpoint === undefined) return undefined;
-  if (checkpoints === undefined) throw new Error('This agent was made without `checkpoints`, so it can open none.');
+  if (checkpoints === undefined) {
+    const hint = 'Make it with `checkpoints`, and with the secret that the token was sealed with.';
+    throw new UsageError('This agent was made without `checkpoints`, so it can open none.', { hint });
+  }
   const state = checkpoints.open(ask.checkpoint, fingerprint);
   if (state.phase === 'finished') {
     throw new CheckpointError('bad-state', 'The run of this checkpoint had ended: there is nothing to go on with.');
@@ -123,7 +145,7 @@ function sharedOptions(options: AgentOptions, ask: AskOptions): RunOptions {
   return {
     ...(roundExecutor && { roundExecutor }),
     ...(transformRequest && { transformRequest }),
-    ...(effectPolicy && { effects: { policy: effectPolicy, ...(onEffect && { onEffect }) } }),
+    effects: { policy: policyOf(effectPolicy, ask.effectPolicy), ...(onEffect && { onEffect }) },
     ...(stream === false && { stream }),
     ...(httpOptions?.headers && { headers: httpOptions.headers }),
     ...(memory && { memory }),
@@ -132,6 +154,11 @@ function sharedOptions(options: AgentOptions, ask: AskOptions): RunOptions {
     attempts,
     idleTimeoutMs: options.idleTimeoutMs || attempts.timeoutMs + IDLE_SLACK_MS,
   };
+}
+
+/** A run is a child of its agent: it may only have less. */
+function policyOf(policy: EffectPolicy = DEFAULT_EFFECTS, own?: EffectPolicy): EffectPolicy {
+  return own === undefined ? policy : intersect(policy, own);
 }
 
 function attemptsOf(options: AgentOptions): AttemptPolicy {

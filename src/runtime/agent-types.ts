@@ -9,6 +9,7 @@ import type { Message, Outcome } from '../kernel/types.js';
 import type { ApprovalMode } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import type { Tool } from '../tools/types.js';
+import type { GivenPrice } from './agent-cost.js';
 import type { BudgetLimits } from './budget.js';
 import type { StreamChunk } from './chunks.js';
 import type { EffectPolicy } from './effects.js';
@@ -24,12 +25,14 @@ export type AgentOptions = {
   readonly model?: string;
   readonly tools?: readonly Tool[];
   readonly systemPrompt?: string;
-  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. */
+  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. A cost limit wants a model whose price is known. */
   readonly limits?: BudgetLimits & {
     readonly maxTurns?: number;
     readonly timeoutMs?: number;
     readonly maxOutputRetries?: number;
   };
+  /** What the model costs; by default what our table says of `model`, if it is in there. */
+  readonly price?: GivenPrice;
   /** What of the conversation enters a request; a window of 128,000 tokens by default. */
   readonly memory?: Memory;
   /** Folder that file tools may use; the current one by default. */
@@ -90,6 +93,8 @@ export type AskOptions = {
   readonly signal?: AbortSignal;
   /** Goes on with the run that this checkpoint token is of; the task is then the one of that run. */
   readonly checkpoint?: string;
+  /** Narrows the agent's policy for this run: what both allow is allowed. */
+  readonly effectPolicy?: EffectPolicy;
   /** Whether the agent's `output` holds in this run; true by default. */
   readonly raw?: boolean;
   /** Time for this run, in milliseconds; its end is a timeout, not a cancel. */

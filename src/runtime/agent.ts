@@ -10,6 +10,7 @@ import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, RunError } from '../kernel/types.js';
+import { costOfAgent } from './agent-cost.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
 import { createCheckpoints } from './checkpoint.js';
@@ -40,7 +41,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     sinks: [
       traces.sink,
       host.sink,
-      (event) => slot.active()?.events.push(event),
+      slot.sink,
       ...(telemetry ? [telemetry.sink] : []),
       ...(options.onEvent ? [options.onEvent] : []),
     ],
@@ -58,6 +59,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     emitter,
     checkpoints: options.checkpoints && createCheckpoints({ ...options.checkpoints, now }),
     state,
+    costOf: costOfAgent(options, surroundings.costOf),
     sessionRules: [],
     newId,
     now,
