@@ -1,5 +1,7 @@
 /** What is measured: contestants in turn, several rounds, so that what else the machine does hits all of them alike. */
+
 import type { Contest, Contestant } from './contest.js';
+import { contextFigures } from './context-figures.js';
 import type { Timing } from './measure.js';
 import type { Script } from './model-server.js';
 import type { Figure } from './table.js';
@@ -18,6 +20,7 @@ export const FIGURES: readonly ((contest: Contest) => Promise<readonly Figure[]>
   deltaFigures,
   memoryFigures,
   bigResultFigures,
+  contextFigures,
 ];
 
 async function versionFigures({ timeNode, chatcliPath }: Contest): Promise<readonly Figure[]> {

@@ -9,6 +9,7 @@ import { playApplyPatch } from './conformance/apply-patch.js';
 import { playEditCases } from './conformance/edit-cases.js';
 import { countOf, type Group, passed } from './conformance/group.js';
 import { playWire } from './conformance/wire.js';
+import { playWireSplits } from './conformance/wire-splits.js';
 
 const PARTS = ['wire', 'edit-cases.jsonl', 'apply-patch'];
 
@@ -30,6 +31,7 @@ async function missingParts(from: string): Promise<readonly string[]> {
 async function play(from: string): Promise<readonly Group[]> {
   return [
     await playWire(join(from, 'wire')),
+    await playWireSplits(join(from, 'wire')),
     await playEditCases(join(from, 'edit-cases.jsonl')),
     await playApplyPatch(),
   ];

@@ -11,6 +11,7 @@ export type ProviderErrorKind =
   | 'overloaded'
   | 'too-long'
   | 'no-tools'
+  | 'wrong-api'
   | 'bad-request'
   | 'network'
   | 'protocol'
@@ -84,6 +85,13 @@ export class DeadlineError extends ChatcliError {
   constructor(timeoutMs: number, message: string) {
     super('internal', message);
     this.timeoutMs = timeoutMs;
+  }
+}
+
+/** No further request may leave, since what the run may spend is spent; an outcome of its own. */
+export class BudgetError extends ChatcliError {
+  constructor(message: string) {
+    super('internal', message);
   }
 }
 

@@ -2,10 +2,23 @@
  * The one HTTP client: fetch-shaped, over node:http and node:https. What a status means is the caller's business.
  * On Node 20 the global fetch costs 0.3 s once and 6 ms a turn for its web streams, which nobody here needs.
  */
-import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { HttpError, isBrokenConnection, networkError, redirectError, shownUrl, timeoutError } from './http-fault.js';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { createBody } from './http-body.js';
+import {
+  HttpError,
+  isBrokenConnection,
+  networkError,
+  proxyError,
+  proxyRefusal,
+  redirectError,
+  shownUrl,
+} from './http-fault.js';
+import { createGuard, type Guard } from './http-guard.js';
+import { hostAndPort } from './http-proxy.js';
+import { createRoutes, type Line, type Route, type RouteSettings } from './http-route.js';
 
 export { HttpError, type HttpFault } from './http-fault.js';
+export type { ProxySettings } from './http-proxy.js';
 
 export type HttpRequest = {
   /** `GET` by default. */
@@ -25,6 +38,8 @@ export type HttpResponse = {
   readonly status: number;
   readonly ok: boolean;
   readonly headers: HttpHeaders;
+  /** `host:port` of the proxy that passed it on and may have answered itself; not for a tunnel. */
+  readonly proxy?: string;
   /**
    * The bytes as they come; to be read once. Leaving the loop early drops the connection.
    * @throws {HttpError} when the connection breaks or stays silent; the signal's reason when it aborts.
@@ -39,7 +54,7 @@ export type HttpResponse = {
   release(): void;
 };
 
-export type HttpClientOptions = {
+export type HttpClientOptions = RouteSettings & {
   /** From sending to the first byte of the body: some servers send their headers long before. */
   readonly firstByteTimeoutMs: number;
   /** Between two bytes of the body, while somebody waits for them. Any byte counts, comments too. */
@@ -59,66 +74,32 @@ export type HttpClient = {
   close(): void;
 };
 
-type Transport = { readonly request: typeof import('node:http').request; readonly agent: Agent };
-
 type Exchange = {
   readonly url: URL;
   readonly request: HttpRequest;
   readonly headers: Readonly<Record<string, string>>;
-  readonly transport: Transport;
+  readonly route: Route;
   readonly limits: HttpClientOptions;
   readonly isResent: boolean;
 };
 
-/** How far the reader of a body is. */
-type Reading = { isStarted: boolean; isReleased: boolean };
-
-/** Guards one request: a time limit at a time, the signal, and why it was given up. */
-type Guard = {
-  arm(limitMs: number, fault: 'first-byte-timeout' | 'idle-timeout'): void;
-  disarm(): void;
-  /** No more limits, no more listening to the signal. */
-  release(): void;
-  wasStopped(): boolean;
-  /** What to throw, given what Node reports: the reason of our own stop goes first. */
-  explain(cause: unknown): unknown;
-};
-
 const TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
-const LINGER_MS = 50; // The end of a finished body is most often in the same packet as its last words.
-const LONGEST_TIMER_MS = 2_147_483_647; // Node fires at once for anything longer; here it means no limit.
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** A client with connections of its own, kept alive between requests. */
 export function createHttpClient(limits: HttpClientOptions): HttpClient {
-  const transports = new Map<string, Transport>();
-
-  async function transportFor(url: URL): Promise<Transport> {
-    const known = transports.get(url.protocol);
-    if (known) return known;
-    // Loaded when needed: TLS alone takes 5 ms to load.
-    const { request, Agent } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-    // Two first requests may meet here.
-    const transport = transports.get(url.protocol) ?? { request, agent: new Agent({ keepAlive: true }) };
-    transports.set(url.protocol, transport);
-    return transport;
-  }
+  const routes = createRoutes(limits);
 
   async function fetch(target: string, request: HttpRequest = {}): Promise<HttpResponse> {
     request.signal?.throwIfAborted();
     const url = parseUrl(target);
     const headers = { ...limits.headers, ...request.headers };
-    const transport = await transportFor(url);
+    const route = await routes.routeFor(url);
     request.signal?.throwIfAborted();
-    return exchange({ url, request, headers, transport, limits, isResent: false });
+    return exchange({ url, request, headers, route, limits, isResent: false });
   }
 
-  return {
-    fetch,
-    close: () => {
-      for (const { agent } of transports.values()) agent.destroy();
-    },
-  };
+  return { fetch, close: routes.close };
 }
 
 function parseUrl(target: string): URL {
@@ -130,17 +111,24 @@ function parseUrl(target: string): URL {
 function exchange(parts: Exchange): Promise<HttpResponse> {
   const { url, request, limits, isResent } = parts;
   return new Promise((resolve, reject) => {
-    const outgoing = open(parts);
-    const guard = createGuard(outgoing, url, request.signal);
+    const line: Line = { cut: () => undefined };
+    const outgoing = open(parts, line);
+    const guard = createGuard({
+      outgoing,
+      line,
+      url,
+      signal: request.signal,
+      faultOf: (cause) => faultOf(cause, parts),
+    });
     guard.arm(limits.firstByteTimeoutMs, 'first-byte-timeout');
     let isAnswered = false;
     outgoing.once('response', (incoming) => {
       isAnswered = true;
-      const redirect = redirectOf(incoming, parts);
-      if (redirect === undefined) return resolve(respond(incoming, guard, parts));
+      const refusal = refusalIn(incoming, parts);
+      if (refusal === undefined) return resolve(respond(incoming, guard, parts));
       guard.release();
       incoming.destroy();
-      reject(redirect);
+      reject(refusal);
     });
     // Stays on after the response, where it has nothing to say: the body tells what breaks then.
     outgoing.on('error', (cause) => {
@@ -156,130 +144,44 @@ function exchange(parts: Exchange): Promise<HttpResponse> {
   });
 }
 
-function open({ url, request, headers, transport, isResent }: Exchange): ClientRequest {
+function open(parts: Exchange, line: Line): ClientRequest {
+  const { url, request, headers, route, isResent } = parts;
   const { method = 'GET', body } = request;
-  // A resent request must not meet another stale connection.
-  const agent = isResent ? false : transport.agent;
   const length = body === undefined ? undefined : { 'content-length': String(Buffer.byteLength(body)) };
   try {
-    return transport.request(url, { method, headers: { ...headers, ...length }, agent });
+    // A resent request must not meet another stale connection.
+    return route.open(url, { method, headers: { ...headers, ...length }, isFresh: isResent, line });
   } catch (cause) {
     throw networkError(cause, url); // A header with a character that may not be in it.
   }
 }
 
-function redirectOf(incoming: IncomingMessage, { url, request }: Exchange): HttpError | undefined {
+function faultOf(cause: unknown, { url, route }: Exchange): HttpError {
+  return route.proxy ? proxyError(cause, route.proxy) : networkError(cause, url);
+}
+
+/** What is no answer of the server: a redirect that is not followed, or a proxy that wants to know who asks. */
+function refusalIn(incoming: IncomingMessage, { url, request, route }: Exchange): HttpError | undefined {
   const status = incoming.statusCode ?? 0;
+  if (status === 407 && route.proxy)
+    return proxyRefusal(route.proxy, hostAndPort(url), status, incoming.statusMessage ?? '');
   if (!REDIRECTS.has(status) || (request.method ?? 'GET') === 'GET') return undefined;
   return redirectError(url, status, incoming.headers.location ?? '');
 }
 
-function createGuard(outgoing: ClientRequest, url: URL, signal: AbortSignal | undefined): Guard {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped: { readonly reason: unknown } | undefined;
-
-  function stop(reason: unknown): void {
-    stopped ??= { reason };
-    outgoing.destroy();
-  }
-  function onAbort(): void {
-    stop(signal?.reason);
-  }
-  function disarm(): void {
-    clearTimeout(timer);
-    timer = undefined;
-  }
-  function release(): void {
-    disarm();
-    signal?.removeEventListener('abort', onAbort);
-  }
-
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    arm: (limitMs, fault) => {
-      clearTimeout(timer);
-      if (limitMs > LONGEST_TIMER_MS) return;
-      timer = setTimeout(() => stop(timeoutError(fault, limitMs, url)), limitMs);
-    },
-    disarm,
-    release,
-    wasStopped: () => stopped !== undefined,
-    explain: (cause) => (stopped ? stopped.reason : networkError(cause, url)),
-  };
-}
-
-function respond(incoming: IncomingMessage, guard: Guard, parts: Exchange): HttpResponse {
+function respond(incoming: IncomingMessage, guard: Guard, { url, route, limits }: Exchange): HttpResponse {
   const status = incoming.statusCode ?? 0;
-  // Without a listener Node forgets the error of a body that nobody reads yet.
-  incoming.on('error', () => {});
-  const reading = { isStarted: false, isReleased: false };
-  const body = readBody(incoming, guard, parts.limits.idleTimeoutMs, reading);
-  const release = (): void => {
-    reading.isReleased = true;
-    if (!reading.isStarted) void drain(incoming, guard);
-  };
+  const body = createBody(incoming, guard, limits.idleTimeoutMs);
   return {
-    url: shownUrl(parts.url),
+    url: shownUrl(url),
     status,
     ok: status >= 200 && status < 300,
     headers: headersOf(incoming.headers),
-    body,
-    text: (maxBytes = TEXT_LIMIT_BYTES) => readText(body, maxBytes),
-    release,
+    ...(route.proxy && { proxy: hostAndPort(route.proxy.url) }),
+    body: body.bytes,
+    text: (maxBytes = TEXT_LIMIT_BYTES) => body.text(maxBytes),
+    release: body.release,
   };
-}
-
-async function* readBody(
-  incoming: IncomingMessage,
-  guard: Guard,
-  idleTimeoutMs: number,
-  reading: Reading,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  reading.isStarted = true;
-  let isWhole = false;
-  try {
-    // Pieces that came in together come out as one. The iterator's own clean-up would close the connection.
-    for await (const bytes of incoming.iterator({ destroyOnReturn: false })) {
-      guard.disarm();
-      yield bytes;
-      guard.arm(idleTimeoutMs, 'idle-timeout');
-    }
-    isWhole = true;
-  } catch (cause) {
-    throw guard.explain(cause);
-  } finally {
-    if (reading.isReleased) await drain(incoming, guard);
-    else {
-      guard.release();
-      if (!isWhole) incoming.destroy();
-    }
-  }
-}
-
-/** Reads on without looking, until the end or for `LINGER_MS`. */
-function drain(incoming: IncomingMessage, guard: Guard): Promise<void> {
-  guard.release();
-  return new Promise((resolve) => {
-    if (incoming.destroyed) return resolve();
-    const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
-    incoming.once('close', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-    incoming.resume();
-  });
-}
-
-async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  for await (const bytes of body) {
-    text += decoder.decode(bytes, { stream: true });
-    size += bytes.length;
-    if (size >= maxBytes) break;
-  }
-  return text + decoder.decode();
 }
 
 function headersOf(headers: IncomingHttpHeaders): HttpHeaders {

@@ -48,6 +48,7 @@ export type {
   Observation,
   Outcome,
   Proof,
+  Replay,
   Reply,
   State,
   Step,
@@ -55,10 +56,14 @@ export type {
   ToolResult,
   Usage,
 } from './kernel/types.js';
+export { withFallback } from './providers/fallback.js';
 export { openaiChat } from './providers/openai-chat.js';
+export { openaiResponses } from './providers/openai-responses.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
 export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';
+export type { TextProtocolOptions } from './providers/text-protocol.js';
+export { withTextProtocol } from './providers/text-protocol.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
 export type {
   Agent,

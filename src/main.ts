@@ -1,9 +1,10 @@
 /** From argv to an exit code. The only place that ends the process; signals and closed pipes are handled here. */
 import { readFileSync } from 'node:fs';
+import type { ModelsFlags, RunFlags } from './commands/flags.js';
 import type { Intent } from './commands/intent.js';
 import type { Io } from './commands/io.js';
 import { CommandLineError, createProgram, runProgram } from './commands/program.js';
-import { processEnvironment } from './config/environment.js';
+import { keepCertificateChecks, processEnvironment } from './config/environment.js';
 import { InterruptedError } from './errors.js';
 import { EXIT, endingOfSignal } from './exit-codes.js';
 import { createProcessGroups } from './process.js';
@@ -12,6 +13,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const groups = createProcessGroups();
 const controller = new AbortController();
+const env = processEnvironment();
+keepCertificateChecks();
 let exitCode: number = EXIT.answered;
 let outputFault: Error | undefined;
 
@@ -40,7 +43,14 @@ try {
     version: string;
   };
   const writeOut = (text: string) => void process.stdout.write(text);
-  const program = createProgram({ version, run: runIntent, skills: showSkills, writeOut });
+  const program = createProgram({
+    version,
+    run: runIntent,
+    skills: showSkills,
+    context: showContext,
+    models: showModels,
+    writeOut,
+  });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
   const { createReport } = await import('./commands/report.js');
@@ -64,12 +74,22 @@ async function showSkills(folder: string | undefined): Promise<void> {
   process.stdout.write(await listSkills(io(), folder));
 }
 
+async function showContext(flags: RunFlags): Promise<void> {
+  const { showContext: show } = await import('./commands/context.js');
+  exitCode = await show(flags, io());
+}
+
+async function showModels(flags: ModelsFlags): Promise<void> {
+  const { listModels } = await import('./commands/models.js');
+  exitCode = await listModels(flags, io());
+}
+
 function io(): Io {
   return {
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    env: processEnvironment(),
+    env,
     cwd: currentFolder(),
     now: Date.now,
     signal: controller.signal,

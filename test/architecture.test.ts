@@ -50,6 +50,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
     'providers/scripted',
   ],
   ajv: ['runtime/typed'],
+  jsonrepair: ['providers/text-repair'],
   yaml: ['context/skills'],
   pino: ['output/log'],
   'node:child_process': ['process'],

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { messageOf } from '../../src/errors.js';
 import { openaiChat } from '../../src/providers/openai-chat.js';
-import type { Provider } from '../../src/providers/types.js';
+import type { ModelDelta, Provider } from '../../src/providers/types.js';
 import type { CaseResult, Group } from './group.js';
 
 const counts = z.object({ promptTokens: z.number(), completionTokens: z.number(), totalTokens: z.number() });
@@ -18,30 +18,40 @@ const expected = z.object({
   finishReason: z.string(),
   usage: counts.nullable(),
 });
-type Outcome = z.output<typeof expected>;
+export type Outcome = z.output<typeof expected>;
 
 const TIME_LIMIT_MS = 10_000;
 
 export async function playWire(folder: string): Promise<Group> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sse')).sort();
   const results: CaseResult[] = [];
-  for (const name of names) results.push(await playCase(folder, name.replace(/\.sse$/, '')));
+  for (const wireCase of await readCases(folder)) results.push(await playCase(wireCase));
   return { name: 'wire', results };
 }
 
-async function playCase(folder: string, id: string): Promise<CaseResult> {
-  const wanted = expected.parse(JSON.parse(await readFile(join(folder, `${id}.expected.json`), 'utf8')));
-  const server = await serve(await readFile(join(folder, `${id}.sse`)));
+export type WireCase = { readonly id: string; readonly body: Buffer; readonly wanted: Outcome };
+
+/** The recorded replies of a folder, with what each has to come to. */
+export async function readCases(folder: string): Promise<readonly WireCase[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sse')).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const id = name.replace(/\.sse$/, '');
+      const [body, text] = await Promise.all([
+        readFile(join(folder, name)),
+        readFile(join(folder, `${id}.expected.json`), 'utf8'),
+      ]);
+      return { id, body, wanted: expected.parse(JSON.parse(text)) };
+    }),
+  );
+}
+
+async function playCase({ id, body, wanted }: WireCase): Promise<CaseResult> {
+  const server = await serve(body);
   const { port } = server.address() as AddressInfo;
   const provider = openaiChat({ name: 'conformance', baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'none' });
   try {
-    const seen = await ask(provider);
-    const differing = Object.entries(wanted).filter(
-      ([key, value]) => !isDeepStrictEqual(value, seen[key as keyof Outcome]),
-    );
-    if (differing.length === 0) return { id, verdict: 'pass-exact' };
-    const [key = '', value] = differing[0] ?? [];
-    return { id, verdict: 'fail', detail: `${key}: ${show(seen[key as keyof Outcome])} instead of ${show(value)}` };
+    const difference = differenceOf(await ask(provider), wanted);
+    return difference === undefined ? { id, verdict: 'pass-exact' } : { id, verdict: 'fail', detail: difference };
   } catch (thrown) {
     return { id, verdict: 'fail', detail: messageOf(thrown) };
   } finally {
@@ -49,6 +59,16 @@ async function playCase(folder: string, id: string): Promise<CaseResult> {
     server.closeAllConnections();
     server.close();
   }
+}
+
+/** The first thing that came out otherwise, in a line; undefined where nothing did. */
+export function differenceOf(seen: Outcome, wanted: Outcome): string | undefined {
+  const differing = Object.entries(wanted).find(
+    ([key, value]) => !isDeepStrictEqual(value, seen[key as keyof Outcome]),
+  );
+  if (differing === undefined) return undefined;
+  const [key, value] = differing;
+  return `${key}: ${show(seen[key as keyof Outcome])} instead of ${show(value)}`;
 }
 
 async function serve(body: Buffer): Promise<Server> {
@@ -65,39 +85,49 @@ async function serve(body: Buffer): Promise<Server> {
 
 async function ask(provider: Provider): Promise<Outcome> {
   const request = { model: 'conformance', messages: [{ role: 'user' as const, content: 'hi' }], tools: [] };
-  let [text, reasoning, finishReason] = ['', '', 'none'];
-  let usage: Outcome['usage'] = null;
-  const toolCalls: Outcome['toolCalls'] = [];
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(new Error(`no end within ${TIME_LIMIT_MS} ms`)), TIME_LIMIT_MS);
   try {
-    for await (const delta of provider.stream(request, limit.signal)) {
-      switch (delta.type) {
-        case 'text':
-          text += delta.text;
-          break;
-        case 'reasoning':
-          reasoning += delta.text;
-          break;
-        case 'call':
-          toolCalls.push({ ...delta.call, arguments: parseArguments(delta.call.arguments) });
-          break;
-        case 'usage':
-          usage = larger(usage, delta.usage);
-          break;
-        case 'retry':
-          throw new Error(`it wanted to try again: ${delta.reason}`);
-        case 'activity':
-          break;
-        case 'end':
-          finishReason = delta.finishReason;
-          break;
-        default:
-          return delta satisfies never;
-      }
-    }
+    return await outcomeOf(provider.stream(request, limit.signal));
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** What a reply comes to in the words of an expected file. */
+export async function outcomeOf(reply: AsyncIterable<ModelDelta>): Promise<Outcome> {
+  let [text, reasoning, finishReason] = ['', '', 'none'];
+  let usage: Outcome['usage'] = null;
+  const toolCalls: Outcome['toolCalls'] = [];
+  for await (const delta of reply) {
+    switch (delta.type) {
+      case 'text':
+        text += delta.text;
+        break;
+      case 'reasoning':
+        reasoning += delta.text;
+        break;
+      case 'call':
+        toolCalls.push({ ...delta.call, arguments: parseArguments(delta.call.arguments) });
+        break;
+      case 'usage':
+        usage = larger(usage, delta.usage);
+        break;
+      case 'retry':
+        throw new Error(`it wanted to try again: ${delta.reason}`);
+      case 'model':
+      case 'fallback':
+        throw new Error('it wanted another model');
+      case 'activity':
+      case 'notice':
+      case 'replay':
+        break;
+      case 'end':
+        finishReason = delta.finishReason;
+        break;
+      default:
+        return delta satisfies never;
+    }
   }
   return { text, reasoning, toolCalls, finishReason, usage };
 }

@@ -71,6 +71,29 @@ export function addRunFlags(command: Command): Command {
     .option('--debug', 'write the structured log to stderr');
 }
 
+/** What says whose models are listed, and how. */
+export type ModelsFlags = Pick<RunFlags, 'outputFormat' | 'provider' | 'cwd' | 'envFile'>;
+
+/** Adds the flags of `models`. */
+export function addModelsFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--output-format <format>', 'what stdout carries: text or json')
+        .argParser(outputFormat)
+        .default('text'),
+    )
+    .option('--provider <name>', 'the endpoint: a preset name')
+    .option('-C, --cwd <folder>', 'the folder that relative paths count from')
+    .option('--env-file <path>', 'read our variables from this file as well');
+}
+
+/** Adds the flags of `context`. */
+export function addContextFlags(command: Command): Command {
+  return addModelsFlags(command)
+    .option('-m, --model <model>', 'the model to ask')
+    .option('--worker <name>', 'the worker; coder by default');
+}
+
 /** The flags of a command, with those given before its name where it does not say otherwise. */
 export function runFlagsOf(command: Command): RunFlags {
   const flags: Record<string, unknown> = { ...command.opts() };

@@ -4,11 +4,11 @@ import type { Outcome } from '../kernel/types.js';
 import { withTimeLimit } from '../runtime/deadline.js';
 import { runWorker } from '../runtime/dispatch.js';
 import type { AnswerForm } from '../runtime/typed.js';
-import { workerNamed } from '../workers/select.js';
+import { catalogue, workerNamed } from '../workers/select.js';
 import type { Worker } from '../workers/types.js';
-import { withCheckpoints } from './checkpoint-file.js';
+import { openCheckpoint } from './checkpoint-run.js';
 import { ENTRY_WORKERS, type Intent } from './intent.js';
-import { type Io, pathFrom } from './io.js';
+import type { Io } from './io.js';
 import { answerFormOf, heldTo, structuredOf } from './json-schema.js';
 import { pickWorker } from './pick-worker.js';
 import { createReport, type Report } from './report.js';
@@ -47,27 +47,28 @@ type Doing = {
   readonly signal: AbortSignal;
 };
 
-async function runTask(run: WiredRun, task: string, { intent, report, form, signal, cwd }: Doing): Promise<Outcome> {
+async function runTask(run: WiredRun, given: string, { intent, report, form, signal, cwd }: Doing): Promise<Outcome> {
   const { tree } = run;
+  // A key that was pasted or piped in is not for the model.
+  const task = tree.toolContext.mask(given);
   const describe = (worker: Worker) =>
     report.setRun({ worker: worker.name, model: tree.modelOf(worker), budget: tree.budget, ledger: tree.ledger });
   const { worker: named } = intent.flags;
   const entry = workerNamed(named ?? ENTRY_WORKERS[intent.kind], tree.workers);
   describe(entry);
   const picks = named === undefined && run.picksWorker;
-  const worker = picks ? await pickWorker(tree, entry, task, signal) : entry;
+  const { checkpoint: file } = intent.flags;
+  const workers = picks ? catalogue(tree.workers) : [entry];
+  const stored =
+    file === undefined
+      ? undefined
+      : await openCheckpoint({ file, cwd, tree, workers, task, stateFolder: run.stateFolder, schema: form?.schema });
+  const worker = stored?.worker ?? (picks ? await pickWorker(tree, entry, task, signal) : entry);
   describe(worker);
   const held = heldTo(form, tree, worker);
-  const { checkpoint } = intent.flags;
-  const file = checkpoint === undefined ? undefined : pathFrom(cwd, checkpoint);
-  const kept =
-    file === undefined
-      ? held
-      : await withCheckpoints(held, worker, { file, stateFolder: run.stateFolder, schema: form?.schema });
-  // A key that was pasted or piped in is not for the model.
-  return runWorker(kept, {
+  return runWorker(stored?.kept(held, worker) ?? held, {
     worker,
-    task: tree.toolContext.mask(task),
+    task,
     index: 0,
     total: 1,
     signal,

@@ -3,12 +3,18 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { ConfigError, messageOf } from '../errors.js';
 import type { Usage } from '../kernel/types.js';
+import { apiSwitch, presetNeedsResponses } from '../providers/api-switch.js';
+import { type ContextWindow, createContextWindows } from '../providers/context-window.js';
+import type { ClosableProvider } from '../providers/endpoint.js';
+import { withFallback } from '../providers/fallback.js';
 import { findLocalServers, listModels } from '../providers/local.js';
 import { costOf, priceOf } from '../providers/models.js';
-import { presetNamed } from '../providers/presets.js';
+import { presetFor, reasoningFormOf } from '../providers/presets.js';
 import { withRetry } from '../providers/retry.js';
+import { withTextProtocol } from '../providers/text-protocol.js';
 import type { Provider } from '../providers/types.js';
 import type { Io } from './io.js';
+import { type Network, networkFor } from './network.js';
 
 export type OpenedProvider = {
   readonly provider: Provider;
@@ -16,6 +22,8 @@ export type OpenedProvider = {
   readonly model: string;
   /** USD of one reply; undefined where the model's price is not known. */
   readonly costOf: (usage: Usage, model: string) => number | undefined;
+  /** The window of a model. Asks the endpoint at the first call, where it has to: see `createContextWindows`. */
+  readonly contextWindow: (model: string) => Promise<ContextWindow>;
   readonly close: () => void;
 };
 
@@ -31,27 +39,51 @@ export async function openProvider(config: Config, io: Io): Promise<OpenedProvid
   const choice = config.provider;
   if (choice.kind === 'scripted') return openScripted(choice, config, io);
   const endpoint = choice.kind === 'none' ? await findEndpoint(choice.model) : choice;
-  const model = endpoint.model ?? (await firstModel(endpoint));
+  const network = await networkFor(config, endpoint);
+  const model = endpoint.model ?? (await firstModel(endpoint, network));
   const cost = costFunction(config);
-  refuseUnknownPrice(config, model, cost);
+  for (const asked of [model, ...config.models.fallbacks]) refuseUnknownPrice(config, asked, cost);
 
-  const preset = presetNamed(endpoint.name);
-  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before.
-  const { openaiChat } = await import('../providers/openai-chat.js');
-  const { firstByteTimeoutMs, idleTimeoutMs, maxRetries } = config.requests;
-  const client = openaiChat({
-    name: endpoint.name,
-    baseUrl: endpoint.baseUrl,
-    apiKey: endpoint.apiKey,
-    ...(preset?.keyVariable && { keyVariable: preset.keyVariable }),
-    ...(preset?.sendReasoning && { sendReasoning: true }),
-    ...(preset?.tokensField && { tokensField: preset.tokensField }),
-    firstByteTimeoutMs,
-    idleTimeoutMs,
-    now: io.now,
+  const client = await openClient(endpoint, network, config, io);
+  const { name, baseUrl, apiKey } = endpoint;
+  const contextWindow = createContextWindows({
+    setting: config.models.contextWindow,
+    endpoint: { name, baseUrl, apiKey, network },
   });
-  const provider = withRetry(client, { maxAttempts: maxRetries + 1, now: io.now });
-  return { provider, model, costOf: cost, close: () => client.close() };
+  const provider = completed(client, config, io);
+  return { provider, model, costOf: cost, contextWindow, close: () => client.close() };
+}
+
+async function openClient(
+  endpoint: Endpoint,
+  network: Network,
+  { openaiApi, requests }: Config,
+  io: Io,
+): Promise<ClosableProvider> {
+  const { name, baseUrl, apiKey } = endpoint;
+  const preset = presetFor(name, baseUrl);
+  const { firstByteTimeoutMs, idleTimeoutMs, sendReasoning } = requests;
+  const keyVariable = preset?.keyVariable && { keyVariable: preset.keyVariable };
+  const common = { name, baseUrl, apiKey, ...keyVariable, ...network, firstByteTimeoutMs, idleTimeoutMs, now: io.now };
+  // The SDK is loaded by the first run that needs it, not by those that only print help or fail before, and of it only
+  // the API that is asked.
+  const open = {
+    chat: async () => {
+      const { openaiChat } = await import('../providers/openai-chat.js');
+      return openaiChat({
+        ...common,
+        reasoning: reasoningFormOf(preset, sendReasoning),
+        isReasoningFixed: sendReasoning !== 'auto',
+        ...(preset?.tokensField && { tokensField: preset.tokensField }),
+      });
+    },
+    responses: async () => {
+      const { openaiResponses } = await import('../providers/openai-responses.js');
+      return openaiResponses(common);
+    },
+  };
+  if (openaiApi !== 'auto') return open[openaiApi]();
+  return apiSwitch({ name, needsResponses: presetNeedsResponses(preset, baseUrl), open });
 }
 
 async function openScripted(
@@ -70,8 +102,24 @@ async function openScripted(
     });
   }
   const provider = createScriptedProvider(parseScript(text, scriptPath));
-  const retrying = withRetry(provider, { maxAttempts: config.requests.maxRetries + 1, now: io.now });
-  return { provider: retrying, model, costOf: () => 0, close: () => undefined };
+  const contextWindow = createContextWindows({ setting: config.models.contextWindow });
+  return {
+    provider: completed(provider, config, io),
+    model,
+    costOf: () => 0,
+    contextWindow,
+    close: () => undefined,
+  };
+}
+
+/**
+ * Patience goes around the protocol: a reply that breaks off is read anew from its first character. Another model is
+ * asked when patience is at its end.
+ */
+function completed(provider: Provider, { toolProtocol, requests, models }: Config, { now }: Io): Provider {
+  const protocol = withTextProtocol(provider, { mode: toolProtocol });
+  const patient = withRetry(protocol, { maxAttempts: requests.maxRetries + 1, now });
+  return models.fallbacks.length === 0 ? patient : withFallback(patient, models.fallbacks);
 }
 
 async function findEndpoint(model: string | undefined): Promise<Endpoint> {
@@ -99,8 +147,8 @@ function noProvider(): ConfigError {
 }
 
 /** The first model that an endpoint offers, for one that is not a preset's own and so has no default. */
-async function firstModel({ name, baseUrl, apiKey }: Endpoint): Promise<string> {
-  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS })) ?? [];
+async function firstModel({ name, baseUrl, apiKey }: Endpoint, network: Network): Promise<string> {
+  const [model] = (await listModels({ baseUrl, apiKey, timeoutMs: MODELS_TIMEOUT_MS, network })) ?? [];
   if (model !== undefined) return model;
   throw new ConfigError(`No model is set, and ${name} at ${baseUrl} names none.`, {
     hint: 'Set OPENAI_MODEL, or pass -m MODEL.',

@@ -5,6 +5,8 @@ import { withTimeLimit } from '../runtime/deadline.js';
 import { catalogue, FALLBACK_WORKER, pickMessages, readPick, workerNamed } from '../workers/select.js';
 import type { Worker } from '../workers/types.js';
 
+const SHOWN: ReadonlySet<string> = new Set(['retry', 'fallback']);
+
 /**
  * Asks the model which worker of the catalogue fits, and tells the pick as a notice. An invalid pick means coder.
  * The time limit of a worker binds it too.
@@ -17,10 +19,10 @@ export function pickWorker(tree: RunTree, lead: Worker, task: string, signal: Ab
 
 async function pick(tree: RunTree, lead: Worker, task: string, signal: AbortSignal): Promise<Worker> {
   const ctx = createRunContext(tree, lead, { signal });
-  // The pick's own words are no part of the conversation; only its retries and its result are told.
+  // The pick's own words are no part of the conversation; only what went wrong and its result are told.
   const quiet = {
     ...ctx,
-    emit: (body: Parameters<typeof ctx.emit>[0]) => (body.type === 'retry' ? ctx.emit(body) : undefined),
+    emit: (body: Parameters<typeof ctx.emit>[0]) => (SHOWN.has(body.type) ? ctx.emit(body) : undefined),
   };
   const workers = catalogue(tree.workers);
   const reply = await askModel(

@@ -59,6 +59,7 @@ const WORTH_PRINTING: ReadonlySet<OutcomeReason> = new Set(['turn-limit', 'timeo
 export function createReport({ io, flags, sessionId, startedAt }: ReportOptions): Report {
   const texts = en;
   const warnings: string[] = [];
+  const fallbacks: { from: string; to: string; reason: string }[] = [];
   let run: ReportedRun | undefined;
   let colors = createColors(false);
   let mask = clean;
@@ -84,8 +85,17 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     });
     text(event);
   };
-  const collectWarnings: EventSink = (event) => {
+  let context: ResultInput['context'];
+  const collect: EventSink = (event) => {
     if (event.type === 'notice' && event.level === 'warning') warnings.push(event.text);
+    if (event.type === 'fallback') {
+      const { from, to, reason } = event;
+      fallbacks.push({ from, to, reason });
+      warnings.push(texts.fallback(from, to, reason));
+    }
+    if (event.parentRunId !== undefined) return;
+    if (event.type === 'usage' && event.context) context = { ...event.context, steps: context?.steps ?? 0 };
+    if (event.type === 'context' && context) context = { ...context, steps: context.steps + 1 };
   };
 
   type ResultFields = Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'> & Pick<ResultInput, 'structured'>;
@@ -103,10 +113,12 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       durationMs: io.now() - startedAt,
       usage: totals.usage,
       costUsd: totals.costUsd,
-      model: run?.model ?? '',
+      model: fallbacks.reduce((model, { from, to }) => (model === from ? to : model), run?.model ?? ''),
+      fallbacks,
       denials: run?.ledger.denials() ?? [],
       proof: fields.proof,
       warnings,
+      ...(context && { context }),
       ...(fields.error && { error: fields.error }),
     };
     print(`${resultJson(maskStrings(input, mask))}\n`);
@@ -162,7 +174,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
   }
 
   return {
-    sinks: [collectWarnings, ...(flags.outputFormat === 'stream-json' ? [createJsonLinesSink(print)] : []), progress],
+    sinks: [collect, ...(flags.outputFormat === 'stream-json' ? [createJsonLinesSink(print)] : []), progress],
     setRun: (reported) => {
       run = reported;
     },

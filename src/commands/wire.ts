@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.js';
 import { limitsFor, modelFor } from '../config/limits.js';
 import { type ConfigFlags, loadConfig } from '../config/load.js';
-import { loadInstructions } from '../context/instructions.js';
+import { type Instructions, loadInstructions } from '../context/instructions.js';
 import { systemPrompt } from '../context/system.js';
 import { ConfigError, messageOf } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
@@ -37,6 +37,9 @@ export type WiredRun = {
   readonly timeoutMs: number | undefined;
   /** Whether one worker has to be picked before the run, since there is no delegation. */
   readonly picksWorker: boolean;
+  /** What the system prompts are made of, beside the workers' pages. */
+  readonly instructions: Instructions;
+  readonly skillsIndex: readonly string[];
   readonly close: () => void;
 };
 
@@ -58,7 +61,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
-  const { provider, model, costOf, close } = await openProvider(config, io);
+  const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
   const emitter = createEmitter({
     now: io.now,
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
@@ -96,6 +99,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     runTask: runLoop,
     mayDelegate: config.workers.parallel,
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
+    windowOf: contextWindow,
     limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
     systemPromptOf: (worker) =>
       redactor.mask(
@@ -119,6 +123,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     stateFolder: config.folders.state,
     timeoutMs: config.run.timeoutMs,
     picksWorker: intent.kind === 'agent' && !config.workers.parallel,
+    instructions,
+    skillsIndex: skills.index,
     close,
   };
 }

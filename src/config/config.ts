@@ -1,14 +1,18 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
+import type { OpenaiApi, ReasoningSetting } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { Resolved } from './resolve.js';
-import type { LogLevel } from './value-types.js';
+import type { LogLevel, ToolProtocol } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;
+  /** Which API of an endpoint is asked. */
+  readonly openaiApi: OpenaiApi;
+  readonly toolProtocol: ToolProtocol;
   readonly workers: WorkerSettings;
   /** What all workers of a run may use together; absent: no limit. */
   readonly run: {
@@ -24,6 +28,25 @@ export type Config = {
     readonly maxRetries: number;
     readonly firstByteTimeoutMs: number;
     readonly idleTimeoutMs: number;
+    readonly sendReasoning: ReasoningSetting;
+  };
+  readonly network: {
+    /** As URLs; they may hold a password. */
+    readonly proxy: { readonly http?: string; readonly https?: string; readonly noProxy?: string };
+    /** PEM files. Absolute; the second one as Node itself reads it. */
+    readonly caBundle?: string;
+    readonly nodeExtraCertificates?: string;
+    /** By lower-case name. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** For the provider `openai`. */
+    readonly organization?: string;
+    readonly project?: string;
+  };
+  readonly models: {
+    /** Empty: none, and a request that fails for good ends the run. */
+    readonly fallbacks: readonly string[];
+    /** Tokens. */
+    readonly contextWindow?: number;
   };
   /** For a model whose price is not known. */
   readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number };
@@ -40,11 +63,18 @@ export type Config = {
 /** Names what was resolved. Relative file names count from `cwd`. */
 export function configFrom(
   resolved: Resolved,
-  more: { readonly provider: ProviderChoice; readonly folders: Folders; readonly cwd: string },
+  more: {
+    readonly provider: ProviderChoice;
+    readonly folders: Folders;
+    readonly cwd: string;
+    readonly nodeExtraCertificates: string | undefined;
+  },
 ): Config {
   const { values } = resolved;
   return {
     provider: more.provider,
+    openaiApi: values.CHATCLI_OPENAI_API,
+    toolProtocol: values.CHATCLI_TOOL_PROTOCOL,
     workers: {
       parallel: values.CHATCLI_AGENT_PARALLEL_MODE,
       maxTurns: values.CHATCLI_AGENT_WORKER_MAX_TURNS,
@@ -68,6 +98,12 @@ export function configFrom(
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,
       idleTimeoutMs: values.CHATCLI_IDLE_TIMEOUT,
+      sendReasoning: values.CHATCLI_SEND_REASONING,
+    },
+    network: networkFrom(resolved, more),
+    models: {
+      fallbacks: values.CHATCLI_FALLBACK_MODELS ?? [],
+      ...present({ contextWindow: values.CHATCLI_CONTEXT_WINDOW }),
     },
     log: logFrom(resolved, more.cwd),
     folders: more.folders,
@@ -75,6 +111,27 @@ export function configFrom(
       approvalMode: values.CHATCLI_APPROVAL_MODE,
       price: priceFrom(resolved),
       color: colorFrom(resolved),
+    }),
+  };
+}
+
+function networkFrom(
+  { values }: Resolved,
+  { cwd, nodeExtraCertificates }: { readonly cwd: string; readonly nodeExtraCertificates: string | undefined },
+): Config['network'] {
+  const bundle = values.CHATCLI_CA_BUNDLE;
+  return {
+    proxy: present({
+      http: values.HTTP_PROXY ?? values.ALL_PROXY,
+      https: values.HTTPS_PROXY ?? values.ALL_PROXY,
+      noProxy: values.NO_PROXY,
+    }),
+    headers: values.CHATCLI_HEADERS ?? {},
+    ...present({
+      caBundle: bundle && path.resolve(cwd, bundle),
+      nodeExtraCertificates,
+      organization: values.OPENAI_ORG_ID,
+      project: values.OPENAI_PROJECT_ID,
     }),
   };
 }

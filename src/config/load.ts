@@ -9,10 +9,13 @@ import { type Folders, foldersFor } from './folders.js';
 import { configError, type Origin, type Problem } from './problems.js';
 import { chooseProvider, type ProviderPreset } from './provider-choice.js';
 import { type Flags, flagLayer, type Layer, type Resolved, resolveSettings, secretsIn } from './resolve.js';
-import { isFileVariable, isVariable, VARIABLES, type Variable } from './schema.js';
+import { canonicalName, isFileVariable, isVariable, VARIABLES, type Variable } from './schema.js';
 
 /** Something to tell the person in one line; it stops nothing. */
-export type ConfigNotice = { readonly code: 'dotenv-not-read' | 'env-file-unreadable'; readonly text: string };
+export type ConfigNotice = {
+  readonly code: 'dotenv-not-read' | 'env-file-unreadable' | 'tls-check-stays';
+  readonly text: string;
+};
 
 export type LoadedConfig = {
   readonly config: Config;
@@ -31,6 +34,8 @@ export type LoadRequest = {
   /** Absolute; relative file names count from here. */
   readonly cwd: string;
   readonly flags?: ConfigFlags;
+  /** Only models are to be listed: a key and a model may be missing. */
+  readonly isForListing?: boolean;
   /** In the order in which a key that is set chooses one; absent: those of providers/presets. */
   readonly presets?: readonly ProviderPreset[];
   readonly homedir?: string;
@@ -59,7 +64,11 @@ export async function loadConfig(request: LoadRequest): Promise<LoadedConfig> {
   const secretValues = secretsIn(layers);
   const resolved = resolveSettings(layers);
   const config = composeConfig(request, folders, resolved, secretValues);
-  const notices = [...files.flatMap(({ notice }) => notice ?? []), ...unreadNotice(unread, layers, folders)];
+  const notices = [
+    ...files.flatMap(({ notice }) => notice ?? []),
+    ...unreadNotice(unread, layers, folders),
+    ...uncheckedTlsNotice(request.env),
+  ];
   return { config, origins: resolved.origins, secretValues, notices };
 }
 
@@ -129,12 +138,14 @@ function composeConfig(
         presets: request.presets ?? PRESETS,
         cwd: request.cwd,
         envFile: path.join(folders.config, '.env'),
+        isForListing: request.isForListing ?? false,
         nameOrigin: resolved.origins.CHATCLI_PROVIDER ?? 'default',
       })
     : undefined;
   if (chosen && 'problem' in chosen) problems.push(chosen.problem);
   if (problems.length > 0 || !chosen || !('choice' in chosen)) throw configError(problems, secretValues);
-  return configFrom(resolved, { provider: chosen.choice, folders, cwd: request.cwd });
+  const nodeExtraCertificates = request.env.NODE_EXTRA_CA_CERTS;
+  return configFrom(resolved, { provider: chosen.choice, folders, cwd: request.cwd, nodeExtraCertificates });
 }
 
 function isProviderVariable(name: string): boolean {
@@ -179,7 +190,17 @@ function unreadNotice(unread: Environment, layers: readonly Layer[], folders: Fo
   return [{ code: 'dotenv-not-read', text }];
 }
 
-function isShared(name: string): boolean {
+/** Somebody who set this expects that certificates are not looked at, and has to know why a connection fails. */
+function uncheckedTlsNotice(env: Environment): readonly ConfigNotice[] {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return [];
+  const text =
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect here: certificates are always checked. ' +
+    'To trust one more issuer, set CHATCLI_CA_BUNDLE to a PEM file with its certificate.';
+  return [{ code: 'tls-check-stays', text }];
+}
+
+function isShared(spelling: string): boolean {
+  const name = canonicalName(spelling);
   const variable: Variable | undefined = isVariable(name) ? VARIABLES[name] : undefined;
   return variable?.shared === true;
 }

@@ -26,7 +26,7 @@ export type ProviderChoice =
 
 export const SCRIPTED = 'scripted';
 
-const NO_KEY = 'none';
+export const NO_KEY = 'none';
 
 /** What the choice needs to know besides the settings. */
 export type ChoiceSources = {
@@ -35,6 +35,8 @@ export type ChoiceSources = {
   readonly cwd: string;
   /** Where a missing key may be put, for the hint. */
   readonly envFile: string;
+  /** Only its models are to be listed: a key and a model may be missing. */
+  readonly isForListing?: boolean;
   /** Where the provider's name came from, for the complaint about it. */
   readonly nameOrigin: Origin;
 };
@@ -48,7 +50,7 @@ export function chooseProvider(values: Values, sources: ChoiceSources): Choosing
   if (name === SCRIPTED) return scripted(values, model, sources.cwd);
   if (name === undefined) return { choice: { kind: 'none', ...(model && { model }) } };
   const preset = sources.presets.find((candidate) => candidate.name === name);
-  return preset ? endpoint(values, preset, sources.envFile) : { problem: unknownProvider(name, sources) };
+  return preset ? endpoint(values, preset, sources) : { problem: unknownProvider(name, sources) };
 }
 
 /** A base URL or a general key means `openai`; else the first preset whose own key is set, in the presets' order. */
@@ -67,19 +69,19 @@ function scripted(values: Values, model: string | undefined, cwd: string): Choos
   };
 }
 
-function endpoint(values: Values, preset: ProviderPreset, envFile: string): Choosing {
+function endpoint(values: Values, preset: ProviderPreset, { envFile, isForListing }: ChoiceSources): Choosing {
   // OPENAI_BASE_URL is often set for good: with another provider it must not redirect that provider's key.
   const ownUrl = preset.name === 'openai' ? values.OPENAI_BASE_URL : undefined;
   const baseUrl = values.CHATCLI_BASE_URL ?? ownUrl ?? preset.baseUrl;
   const isPrivate = isPrivateHost(baseUrl);
   const apiKey = values.CHATCLI_API_KEY ?? keyOf(values, preset);
-  if (apiKey === undefined && preset.keyVariable !== undefined && !isPrivate) {
+  if (apiKey === undefined && preset.keyVariable !== undefined && !isPrivate && !isForListing) {
     return { problem: missingKey(preset.name, preset.keyVariable, envFile) };
   }
   // Behind another URL other models are served: the caller asks for their names.
   const isOwnUrl = baseUrl === preset.baseUrl;
   const model = values.CHATCLI_MODEL ?? values.OPENAI_MODEL ?? (isOwnUrl ? preset.defaultModel : undefined);
-  if (model === undefined && isOwnUrl && !isPrivate) return { problem: missingModel(preset.name) };
+  if (model === undefined && isOwnUrl && !isPrivate && !isForListing) return { problem: missingModel(preset.name) };
   return {
     choice: { kind: 'endpoint', name: preset.name, baseUrl, apiKey: apiKey ?? NO_KEY, ...(model && { model }) },
   };

@@ -2,6 +2,7 @@
 import type { Environment } from './environment.js';
 import { badValue, type Origin, type Problem } from './problems.js';
 import {
+  canonicalName,
   type FlagName,
   flagText,
   isVariable,
@@ -37,7 +38,11 @@ export function resolveSettings(layers: readonly Layer[]): Resolved {
   const origins: Record<string, Origin> = {};
   const values: Record<string, unknown> = {};
 
-  const read = (name: string, variable: Pick<Variable, 'type' | 'flag' | 'secret'>, reading: Reading): unknown => {
+  const read = (
+    name: string,
+    variable: Pick<Variable, 'type' | 'flag' | 'secret' | 'secrets'>,
+    reading: Reading,
+  ): unknown => {
     const result = variable.type.safeParse(reading.text);
     if (result.success) {
       origins[name] = reading.origin;
@@ -49,7 +54,7 @@ export function resolveSettings(layers: readonly Layer[]): Resolved {
         value: reading.text,
         origin: reading.origin,
         flag: variable.flag && flagText(variable.flag),
-        isSecret: variable.secret === true,
+        isSecret: variable.secret === true || variable.secrets !== undefined,
         allowed: result.error.issues[0]?.message ?? 'another value',
       }),
     );
@@ -57,7 +62,7 @@ export function resolveSettings(layers: readonly Layer[]): Resolved {
   };
 
   for (const [name, variable] of Object.entries<Variable>(VARIABLES)) {
-    const found = firstReading(layers, name);
+    const found = firstReading(layers, variable.lowerCase ? [name.toLowerCase(), name] : [name]);
     const value = found && read(name, variable, found);
     const fallback = variable.default;
     values[name] =
@@ -81,21 +86,25 @@ export function flagLayer(flags: Flags): Layer {
 export function secretsIn(layers: readonly Layer[]): readonly string[] {
   const secrets = new Set<string>();
   for (const { values } of layers) {
-    for (const [name, text] of Object.entries(values)) {
+    for (const [spelling, text] of Object.entries(values)) {
       const value = text?.trim();
+      const name = canonicalName(spelling);
       if (!value || !isVariable(name)) continue;
       const variable: Variable = VARIABLES[name];
-      if (variable.secret) secrets.add(value);
+      for (const secret of variable.secrets?.(value) ?? (variable.secret ? [value] : [])) secrets.add(secret);
       for (const password of passwordsIn(value)) secrets.add(password);
     }
   }
   return [...secrets];
 }
 
-function firstReading(layers: readonly Layer[], name: string): Reading | undefined {
+/** The first text of the first layer that has one; of the spellings of a name the first counts. */
+function firstReading(layers: readonly Layer[], spellings: readonly string[]): Reading | undefined {
   for (const { origin, values } of layers) {
-    const text = values[name]?.trim();
-    if (text !== undefined && (text !== '' || origin === 'flag')) return { text, origin };
+    for (const name of spellings) {
+      const text = values[name]?.trim();
+      if (text !== undefined && (text !== '' || origin === 'flag')) return { text, origin };
+    }
   }
   return undefined;
 }
@@ -109,7 +118,7 @@ function readOverrides(
   for (const name of [...names].toSorted()) {
     const target = workerVariable(name);
     if (isVariable(name) || !target) continue;
-    const found = firstReading(layers, name);
+    const found = firstReading(layers, [name]);
     const value = found && read(name, WORKER_VARIABLES[target.field], found);
     if (value !== undefined) overrides[target.worker] = { ...overrides[target.worker], [target.field]: value };
   }

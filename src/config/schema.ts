@@ -1,6 +1,7 @@
 /** Every variable as data: the one source of validation, .env.example and the README's table. */
 import type * as z from 'zod';
 import { PRESETS } from '../providers/presets.js';
+import { NETWORK_VARIABLES } from './schema-network.js';
 import {
   anyText,
   apiKey,
@@ -38,6 +39,10 @@ export type Variable = {
   readonly flag?: FlagName;
   /** Never shown, always masked. */
   readonly secret?: true;
+  /** What of its text has to be masked, where that is not the whole; the text itself is never shown. */
+  readonly secrets?: (text: string) => readonly string[];
+  /** Also read in lower case, which wins, as other programs do. */
+  readonly lowerCase?: true;
   /** Counts only in the real environment, never in an env file. */
   readonly environmentOnly?: true;
   /** Read by many programs, so that its presence in a project's `./.env` does not mean us. */
@@ -173,24 +178,7 @@ export const VARIABLES = {
     help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
   },
 
-  CHATCLI_MAX_RETRIES: {
-    group: 'network',
-    type: integer(0, 20),
-    default: '3',
-    help: 'How often a request that failed for a passing reason is sent again.',
-  },
-  CHATCLI_FIRST_BYTE_TIMEOUT: {
-    group: 'network',
-    type: duration,
-    default: '120s',
-    help: 'How long a request may wait for the first byte of its reply.',
-  },
-  CHATCLI_IDLE_TIMEOUT: {
-    group: 'network',
-    type: duration,
-    default: '75s',
-    help: 'How long a reply that has begun may stay silent.',
-  },
+  ...NETWORK_VARIABLES,
 
   LOG_LEVEL: {
     group: 'output',
@@ -258,6 +246,14 @@ export type Values = {
     : ValueOf<(typeof VARIABLES)[Name]> | undefined;
 };
 
+/** The name in the table for one in an environment: some count in lower case, too. */
+export function canonicalName(name: string): string {
+  const upper = name.toUpperCase();
+  if (name !== upper.toLowerCase() || !isVariable(upper)) return name;
+  const variable: Variable = VARIABLES[upper];
+  return variable.lowerCase ? upper : name;
+}
+
 /** Whether a name is one of the fixed variables. */
 export function isVariable(name: string): name is VariableName {
   return Object.hasOwn(VARIABLES, name);
@@ -277,8 +273,9 @@ export function workerVariable(name: string): { worker: string; field: WorkerFie
 
 /** Whether an env file may set this name. */
 export function isFileVariable(name: string): boolean {
-  if (!isVariable(name)) return workerVariable(name) !== undefined;
-  const variable: Variable = VARIABLES[name];
+  const known = canonicalName(name);
+  if (!isVariable(known)) return workerVariable(name) !== undefined;
+  const variable: Variable = VARIABLES[known];
   return variable.environmentOnly !== true;
 }
 

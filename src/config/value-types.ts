@@ -1,6 +1,7 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
 import * as z from 'zod';
 import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
+import { OPENAI_APIS, type OpenaiApi, type ReasoningSetting } from '../providers/presets.js';
 import { DURATION_FORM, parseDuration } from './durations.js';
 
 /** A zod type that reads text; its issue's message completes "allowed is …". */
@@ -29,6 +30,29 @@ export const httpUrl = textType(
   (text) => (URL.canParse(text) && /^https?:\/\/[^?#]+$/i.test(text) ? text.replace(/\/+$/, '') : undefined),
 );
 
+/** With `http://` in front where no scheme is given, as curl takes it. Which schemes can be used is the client's to say. */
+export const proxyUrl = textType('the URL of a proxy, such as http://proxy.example.com:3128', (text) => {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  return URL.canParse(url) && new URL(url).host !== '' ? url : undefined;
+});
+
+export const headerValue = textType('printable ASCII characters', (text) =>
+  /^[\x20-\x7e]+$/.test(text) ? text : undefined,
+);
+
+/** Headers by name. `Host` and what frames a message are for the client alone. */
+export const headerLines = textType(
+  'one "Name: value" a line, in printable ASCII, each name once; not Host, Connection, Content-Length or Transfer-Encoding',
+  readHeaders,
+);
+
+/** A list with commas; each name once. */
+export const names = textType('names with commas between them', (text) => {
+  const list = text.split(',').map((name) => name.trim());
+  const isUsable = list.every((name) => /^[^\p{Cc}\p{Cf}]+$/u.test(name)) && new Set(list).size === list.length;
+  return isUsable ? list : undefined;
+});
+
 /** Above zero. */
 export const usd = textType('an amount in US dollars above 0, such as 2.50', (text) => {
   const amount = readDecimal(text);
@@ -45,6 +69,12 @@ export const approvalMode = oneOf<ApprovalMode>(APPROVAL_MODES, {
   yolo: 'full-auto',
 });
 
+/** How tools are offered to a model. */
+export type ToolProtocol = 'auto' | 'native' | 'text';
+
+export const toolProtocol = oneOf<ToolProtocol>(['auto', 'native', 'text']);
+export const openaiApi = oneOf<OpenaiApi>(OPENAI_APIS);
+
 /** Also takes the names other programs use, since LOG_LEVEL may be set for one of them. */
 export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'silent'], {
   trace: 'debug',
@@ -52,6 +82,8 @@ export const logLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error', 'sile
   fatal: 'error',
   off: 'silent',
 });
+
+export const reasoningSetting = oneOf<ReasoningSetting>(['auto', 'always', 'never'], { on: 'always', off: 'never' });
 
 /** Never refuses: other programs read NO_COLOR and FORCE_COLOR too, and by their rules any text may stand there. */
 export const anyText = textType('any text', (text) => text);
@@ -85,6 +117,19 @@ function textType<Value>(allowed: string, read: (text: string) => Value | undefi
     ctx.addIssue({ code: 'custom', message: allowed });
     return z.NEVER;
   });
+}
+
+const OWN_HEADERS: readonly string[] = ['host', 'connection', 'content-length', 'transfer-encoding'];
+
+function readHeaders(text: string): Readonly<Record<string, string>> | undefined {
+  const headers = new Map<string, string>();
+  for (const row of text.split(/\r?\n/).filter((line) => line.trim() !== '')) {
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e]*?)\s*$/.exec(row) ?? [];
+    const key = name?.toLowerCase();
+    if (key === undefined || value === undefined || OWN_HEADERS.includes(key) || headers.has(key)) return undefined;
+    headers.set(key, value);
+  }
+  return headers.size === 0 ? undefined : Object.fromEntries(headers);
 }
 
 function readBoolean(text: string): boolean | undefined {

@@ -1,11 +1,11 @@
 /** What of a conversation enters a request: all of it, or what fits a window. The conversation itself is never changed. */
 import type { Message } from '../kernel/types.js';
+import { countMessage, estimateTokens } from './tokens.js';
 
 /** About what the smallest of the usual models can read, tools and reply left aside. */
 const WINDOW_TOKENS = 128_000;
 /** Once over, down to this part of the window: the next requests then begin alike, and the provider's cache holds. */
 const TRIM_TO = 0.75;
-const CHARS_PER_TOKEN = 4;
 
 /** A strategy. Same messages in, same messages out; the order stays. */
 export type Memory = {
@@ -51,31 +51,6 @@ export function windowMemory({ maxTokens = WINDOW_TOKENS, count = estimateTokens
       return messages.filter((_, index) => !window.isLeftOut(index));
     },
   };
-}
-
-/** 1 token for each CJK character, and 1 for each four others, rounded up. */
-export function estimateTokens(text: string): number {
-  let cjk = 0;
-  for (let index = 0; index < text.length; index += 1) if (isCjk(text.charCodeAt(index))) cjk += 1;
-  return cjk + Math.ceil((text.length - cjk) / CHARS_PER_TOKEN);
-}
-
-function countMessage(message: Message, count: (text: string) => number): number {
-  if (message.role !== 'assistant') return count(message.content);
-  const parts = (message.toolCalls ?? []).map((call) => count(call.arguments));
-  return parts.reduce((sum, part) => sum + part, count(message.content) + count(message.reasoning ?? ''));
-}
-
-/** Kana, Han with its first extension and its compatibility forms, and Hangul. */
-function isCjk(code: number): boolean {
-  if (code < 0x3040) return false;
-  return (
-    code <= 0x30ff ||
-    (code >= 0x3400 && code <= 0x4dbf) ||
-    (code >= 0x4e00 && code <= 0x9fff) ||
-    (code >= 0xac00 && code <= 0xd7af) ||
-    (code >= 0xf900 && code <= 0xfaff)
-  );
 }
 
 /** Messages that stay or go together: `from` to before `to`. */

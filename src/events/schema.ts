@@ -21,7 +21,25 @@ export const usageSchema = z.strictObject({
   totalTokens: count,
 });
 
-export const toolCallSchema = z.strictObject({ id: z.string().min(1), name: z.string(), arguments: z.string() });
+export const opaqueSchema = z.record(z.string(), z.unknown());
+
+export const toolCallSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string(),
+  arguments: z.string(),
+  extra: opaqueSchema.optional(),
+});
+
+export const outcomeReasonSchema = z.enum([
+  'answered',
+  'turn-limit',
+  'timeout',
+  'budget',
+  'stuck',
+  'denied',
+  'interrupted',
+  'failed',
+]);
 
 const durationMs = z.number().nonnegative();
 const runError = z.strictObject({
@@ -70,7 +88,7 @@ const runStart = event('run-start', {
 });
 
 const runEnd = event('run-end', {
-  reason: z.enum(['answered', 'turn-limit', 'timeout', 'budget', 'stuck', 'denied', 'interrupted', 'failed']),
+  reason: outcomeReasonSchema,
   answer: z.string(),
   turns: count,
   usage: usageSchema,
@@ -149,12 +167,31 @@ const input = event('input', {
   text: z.string(),
 });
 
-const context = event('context', {
-  operation: z.enum(['replace', 'switch', 'compact', 'restore']),
-  operationId: z.string(),
-  lane: z.string(),
-  reason: z.string(),
-  messages: count,
+const context = z.discriminatedUnion('operation', [
+  event('context', {
+    operation: z.enum(['shrink', 'summary', 'trim']),
+    reason: z.enum(['window', 'refused']),
+    messages: count,
+    tokensBefore: count,
+    tokensAfter: count,
+    windowTokens: count.optional(),
+  }),
+  event('context', {
+    operation: z.enum(['replace', 'switch', 'compact', 'restore']),
+    operationId: z.string(),
+    lane: z.string(),
+    reason: z.string(),
+    messages: count,
+  }),
+]);
+
+const contextFill = z.strictObject({
+  tokens: count,
+  isEstimate: z.boolean(),
+  window: z
+    .strictObject({ tokens: count, source: z.enum(['setting', 'table', 'endpoint', 'default', 'refusal']) })
+    .optional(),
+  parts: z.strictObject({ system: count, tools: count, user: count, assistant: count, results: count }),
 });
 
 const outputCheck = event('output-check', {
@@ -177,14 +214,15 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
   turnEnd,
   retry,
-  event('usage', { usage: usageSchema, costUsd: z.number().nullable() }),
+  event('fallback', { from: z.string(), to: z.string(), reason: z.string() }),
+  event('usage', { usage: usageSchema, costUsd: z.number().nullable(), context: contextFill.optional() }),
   event('worker-start', { index: count, total: count, task: z.string() }),
   workerEnd,
   input,
   context,
   event('tool-heartbeat', { callIds: z.array(z.string()) }),
   outputCheck,
-  event('checkpoint', { point: z.enum(['after-llm', 'after-tools', 'terminal']), token: z.string() }),
+  event('checkpoint', { point: z.enum(['after-llm', 'after-tools', 'after-input', 'terminal']), token: z.string() }),
   event('notice', { level: z.enum(['info', 'warning']), code: z.string(), text: z.string() }),
   runEnd,
 ]);

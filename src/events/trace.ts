@@ -6,7 +6,7 @@ export const EVENTS_KEPT = 2_000;
 export const RUNS_KEPT = 100;
 
 export type Trace = {
-  /** As they came, deltas one by one: the first 2,000. */
+  /** As they came, deltas one by one: the first 2,000. Checkpoints are without their token. */
   readonly events: readonly AgentEvent[];
   /** Whether more came than are kept. */
   readonly truncated: boolean;
@@ -20,6 +20,11 @@ export type Traces = {
   /** The ids of the runs that are kept, at most 100, by their start. */
   readonly runs: () => readonly string[];
 };
+
+/** Each token holds the whole run so far: some hundred of them would be most of what the process has in memory. */
+function withoutToken(event: AgentEvent): AgentEvent {
+  return event.type === 'checkpoint' ? { ...event, token: '' } : event;
+}
 
 /** An empty history. The oldest run by start goes when one too many starts. */
 export function createTraces(): Traces {
@@ -38,7 +43,7 @@ export function createTraces(): Traces {
       if (isStart && !traces.has(event.runId)) begin(event.runId);
       const trace = traces.get(event.runId);
       if (trace === undefined) return;
-      if (trace.events.length < EVENTS_KEPT) trace.events.push(event);
+      if (trace.events.length < EVENTS_KEPT) trace.events.push(withoutToken(event));
       else trace.truncated = true;
     },
     of(runId) {

@@ -36,6 +36,32 @@ export type ApprovalQuestion = {
 
 export type ApprovalAnswer = 'once' | 'session' | 'no';
 
+/** What a request is made of, in tokens. */
+export type TokenParts = {
+  readonly system: number;
+  readonly tools: number;
+  readonly user: number;
+  /** Text, reasoning and calls of the model. */
+  readonly assistant: number;
+  readonly results: number;
+};
+
+/** Where the size of a window is known from. */
+export type WindowSource = 'setting' | 'table' | 'endpoint' | 'default' | 'refusal';
+
+export type WindowSize = { readonly tokens: number; readonly source: WindowSource };
+
+/** What fills the window of a run: its last request. */
+export type ContextFill = {
+  /** What the endpoint counted, else our estimate. */
+  readonly tokens: number;
+  readonly isEstimate: boolean;
+  /** Absent while nobody needed to know: it may have to be asked for. */
+  readonly window?: WindowSize;
+  /** By estimate. */
+  readonly parts: TokenParts;
+};
+
 /**
  * Event bodies. Ordering within one run: `run-start` first, `run-end` last; every `turn-start` has one `turn-end`
  * behind it, every `tool-start` one `tool-end`, every `approval-request` one `approval-response`, every `worker-start`
@@ -53,7 +79,7 @@ export type EventBody =
     }
   /** Before each model call; `turn` counts from 1. A `summary` is the tool-free last request at a turn limit. */
   | { readonly type: 'turn-start'; readonly turn: number; readonly purpose: 'turn' | 'summary' }
-  /** Text and reasoning as they arrive; may be void if a `retry` follows before the `message`. */
+  /** Text and reasoning as they arrive; may be void if a `retry` or `fallback` follows before the `message`. */
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
   /** A whole reply, once; `incomplete` when it was shown in part and then dropped (interrupt, break). */
@@ -114,8 +140,16 @@ export type EventBody =
       readonly waitMs: number;
       readonly reason: string;
     }
+  /** A model failed for good, and the next of those that the person named is asked; what was shown of it is void. */
+  | { readonly type: 'fallback'; readonly from: string; readonly to: string; readonly reason: string }
   /** Running totals of the whole tree, after each reply. `costUsd` is null where a price is unknown. */
-  | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd: number | null }
+  | {
+      readonly type: 'usage';
+      readonly usage: Usage;
+      readonly costUsd: number | null;
+      /** What fills the window of this run. */
+      readonly context?: ContextFill;
+    }
   /** Around each worker's run, also a single one: ChatCLI's Started, and Completed or Failed. */
   | { readonly type: 'worker-start'; readonly index: number; readonly total: number; readonly task: string }
   | {
@@ -135,7 +169,23 @@ export type EventBody =
       readonly status: 'taken' | 'dropped';
       readonly text: string;
     }
-  /** A change of the conversation that is no turn of it; between runs, never within one. */
+  /**
+   * Before a model call the history was made shorter, so that it fits the window: old results (`shrink`), a summary in
+   * place of the older part, or nothing in its place (`trim`). The requests that follow begin in another way. And a change
+   * of the conversation that is no turn of it: between runs, never within one.
+   */
+  | {
+      readonly type: 'context';
+      readonly operation: 'shrink' | 'summary' | 'trim';
+      /** The window is nearly full, or the endpoint refused a request as too long. */
+      readonly reason: 'window' | 'refused';
+      /** How many the history has now. */
+      readonly messages: number;
+      /** Of the next request, by estimate. */
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly windowTokens?: number;
+    }
   | {
       readonly type: 'context';
       readonly operation: 'replace' | 'switch' | 'compact' | 'restore';
@@ -155,7 +205,12 @@ export type EventBody =
       readonly feedback?: string;
     }
   /** The run can be gone on with from here. */
-  | { readonly type: 'checkpoint'; readonly point: 'after-llm' | 'after-tools' | 'terminal'; readonly token: string }
+  | {
+      readonly type: 'checkpoint';
+      readonly point: 'after-llm' | 'after-tools' | 'after-input' | 'terminal';
+      /** Empty in a trace: it holds the whole run, and the agent's `checkpoint()` has the last one. */
+      readonly token: string;
+    }
   /** Something a person should know; `code` is for programs. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning'; readonly code: string; readonly text: string }
   /** Last event of a run. */

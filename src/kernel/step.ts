@@ -12,7 +12,7 @@ import {
   rememberText,
   repeatsOf,
 } from './stuck.js';
-import { answerOpenCalls, InvalidStep, openCalls, resultMessage } from './transcript.js';
+import { answerOpenCalls, InvalidStep, isPaired, openCalls, resultMessage } from './transcript.js';
 import type {
   Action,
   End,
@@ -25,24 +25,18 @@ import type {
   Stop,
   ToolCall,
   ToolResult,
-  Usage,
 } from './types.js';
+import { addUsage, NO_USAGE } from './usage.js';
 
 /** An empty reply is asked for again until this many came in a row. */
 const EMPTY_REPLIES_UNTIL_END = 3;
+/** This many replies in a row that reach their length limit end the run: the model does not come to an end. */
+const CUT_REPLIES_UNTIL_END = 4;
 /** The same call refused this often ends the run: asking again will not help. */
 const DENIALS_UNTIL_END = 3;
 
 export { InvalidStep, reopen } from './transcript.js';
-
-export const NO_USAGE: Usage = {
-  requests: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  reasoningTokens: 0,
-  totalTokens: 0,
-};
+export { addUsage, NO_USAGE } from './usage.js';
 
 /** Tries after the first, for an answer that has to have a certain form. */
 const OUTPUT_RETRIES = 3;
@@ -50,6 +44,9 @@ const OUTPUT_RETRIES = 3;
 const NOT_RUN = 'Not run: interrupted.';
 const CUT_OFF =
   'Not run: the reply was cut off at its length limit, so this call may be incomplete. Send it again in smaller pieces.';
+const GO_ON =
+  'Your reply was cut off at its length limit. Go on exactly where it stopped, without repeating anything. ' +
+  'Keep what is left short; write long content to a file, in several smaller steps.';
 const EMPTY_NUDGE = 'Your last reply was empty. Go on with the task: call a tool, or give the final answer.';
 const STUCK_NOTE =
   '\n\n[This is the third time that this call gave this same result. Try something else, or say what blocks you.]';
@@ -63,6 +60,8 @@ export function start(messages: readonly Message[], limits: Limits): Step {
     limits,
     turns: 0,
     emptyReplies: 0,
+    cutReplies: 0,
+    cutAnswer: '',
     refusals: 0,
     usage: NO_USAGE,
     stuck: NOTHING_SEEN,
@@ -83,6 +82,8 @@ export function observe(state: State, seen: Observation): Step {
       return onResults(state, seen.results);
     case 'input':
       return onInput(state, seen.texts);
+    case 'context':
+      return onContext(state, seen);
     case 'stop':
       return onStop(state, seen);
     default:
@@ -95,18 +96,6 @@ export function hasTurnsLeft(state: State): boolean {
   return state.turns < state.limits.maxTurns;
 }
 
-/** The sum of two usages, count by count. */
-export function addUsage(left: Usage, right: Usage): Usage {
-  return {
-    requests: left.requests + right.requests,
-    promptTokens: left.promptTokens + right.promptTokens,
-    completionTokens: left.completionTokens + right.completionTokens,
-    cachedTokens: left.cachedTokens + right.cachedTokens,
-    reasoningTokens: left.reasoningTokens + right.reasoningTokens,
-    totalTokens: left.totalTokens + right.totalTokens,
-  };
-}
-
 function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>): Step {
   if (before.phase !== 'reason') throw new InvalidStep('A reply came while tool calls were open.');
   refuseBadIds(reply.toolCalls);
@@ -114,9 +103,13 @@ function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>):
   if (reply.finishReason === 'content_filter') return onRefusal(state, reply);
   if (isEmpty(reply)) return onEmptyReply(state);
 
-  const recorded = record({ ...state, turns: state.turns + 1, emptyReplies: 0 }, reply);
+  const isCut = reply.finishReason === 'length';
+  const cutReplies = isCut ? state.cutReplies + 1 : 0;
+  // With a call in between, what was said before it is no piece of the answer any more.
+  const cutAnswer = reply.toolCalls.length > 0 ? '' : state.cutAnswer;
+  const recorded = record({ ...state, turns: state.turns + 1, emptyReplies: 0, cutReplies, cutAnswer }, reply);
+  if (isCut) return onCutReply(recorded, reply);
   if (reply.toolCalls.length === 0) return onFinalText(recorded, reply);
-  if (reply.finishReason === 'length') return next(closeCalls(recorded, CUT_OFF));
   if (reply.text.trim() === '') return act(recorded, reply.toolCalls);
 
   const fingerprint = fingerprintOfText(reply.text);
@@ -125,8 +118,20 @@ function onReply(before: State, reply: Extract<Observation, { kind: 'reply' }>):
   return finish({ ...closeCalls(recorded, NOT_RUN), stuck }, { reason: 'stuck', answer: reply.text });
 }
 
+/** None of its calls is whole for sure, and its text is a piece: the model goes on from there. */
+function onCutReply(before: State, { text, toolCalls }: Reply): Step {
+  const hasCalls = toolCalls.length > 0;
+  const state = { ...closeCalls(before, CUT_OFF), cutAnswer: hasCalls ? '' : before.cutAnswer + text };
+  if (state.cutReplies < CUT_REPLIES_UNTIL_END) return next(hasCalls ? state : withInput(state, [GO_ON]));
+  const message = `The model reached the length limit of a reply ${state.cutReplies} times in a row.`;
+  return finish(state, { reason: 'budget', answer: saidSoFar(state), error: { kind: 'budget', message } });
+}
+
 /** A text without calls is the answer, unless it was refused or something came in meanwhile. */
-function onFinalText(state: State, { text, refusal, followUps = [] }: Extract<Observation, { kind: 'reply' }>): Step {
+function onFinalText(before: State, reply: Extract<Observation, { kind: 'reply' }>): Step {
+  const { refusal, followUps = [] } = reply;
+  const text = before.cutAnswer + reply.text;
+  const state = { ...before, cutAnswer: '' };
   if (followUps.length > 0) return next(withInput(state, followUps));
   if (refusal === undefined) return finish(state, { reason: 'answered', answer: text });
   const refusals = state.refusals + 1;
@@ -141,14 +146,27 @@ function onInput(state: State, texts: readonly string[]): Step {
   return reason(withInput(state, texts));
 }
 
+/** @throws {InvalidStep} unless the history that is offered can be sent, and ends before a model call. */
+function onContext(state: State, seen: Extract<Observation, { kind: 'context' }>): Step {
+  const { messages, openingCount } = seen;
+  if (state.phase === 'act') throw new InvalidStep('A new history came while tool calls were open.');
+  const isWhole = messages.length > 0 && isPaired(messages) && openingCount > 0 && openingCount <= messages.length;
+  if (!isWhole) throw new InvalidStep('The new history is no valid one.');
+  const purpose = state.phase === 'summary' ? 'summary' : 'turn';
+  const usage = addUsage(state.usage, seen.usage ?? NO_USAGE);
+  return { state: { ...state, messages, openingCount, usage }, action: { kind: 'reason', messages, purpose } };
+}
+
 function withInput(state: State, texts: readonly string[]): State {
   return { ...state, messages: [...state.messages, ...texts.map((content): Message => ({ role: 'user', content }))] };
 }
 
 /** The tool-free reply at a turn limit. Calls in it are dropped: there are no turns left to run them in. */
 function onSummary(before: State, reply: Reply): Step {
-  const state = record({ ...before, usage: addUsage(before.usage, reply.usage) }, { ...reply, toolCalls: [] });
-  return finish(state, { reason: 'turn-limit', answer: reply.text.trim() === '' ? lastText(before) : reply.text });
+  const spent = { ...before, usage: addUsage(before.usage, reply.usage) };
+  if (reply.finishReason === 'content_filter') return onRefusal(spent, reply);
+  const state = record(spent, { ...reply, toolCalls: [] });
+  return finish(state, { reason: 'turn-limit', answer: reply.text.trim() === '' ? saidSoFar(before) : reply.text });
 }
 
 function onRefusal(state: State, reply: Reply): Step {
@@ -204,7 +222,7 @@ function onStop(state: State, stop: Stop): Step {
   return finish(closeCalls(state, NOT_RUN), {
     reason: stop.reason,
     // A reply that was dropped is not recorded; what had arrived of it is still the last that was said.
-    answer: stop.text?.trim() ? stop.text : lastText(state),
+    answer: saidSoFar(state, stop.text),
     ...(stop.error === undefined ? {} : { error: stop.error }),
   });
 }
@@ -232,7 +250,7 @@ function act(state: State, calls: readonly ToolCall[]): Step {
 
 function finish(state: State, end: End): Step {
   const action: Action = { kind: 'finish', end };
-  return { state: { ...state, phase: 'finished' }, action };
+  return { state: { ...state, phase: 'finished', endedBy: end.reason }, action };
 }
 
 function record(state: State, reply: Reply): State {
@@ -242,6 +260,7 @@ function record(state: State, reply: Reply): State {
     content: reply.text,
     ...(reply.reasoning ? { reasoning: reply.reasoning } : {}),
     ...(reply.toolCalls.length > 0 ? { toolCalls: reply.toolCalls } : {}),
+    ...(reply.replay ? { replay: reply.replay } : {}),
   };
   return { ...state, messages: [...state.messages, message] };
 }
@@ -254,7 +273,13 @@ function closeCalls(state: State, output: string): State {
   return { ...state, messages: answerOpenCalls(state.messages, output) };
 }
 
-/** The last words of the model in this run, for an ending that is not an answer. */
+/** What there is of an answer, for an ending without one: its pieces, else the last words. */
+function saidSoFar(state: State, dropped = ''): string {
+  const text = state.cutAnswer + dropped;
+  return text.trim() === '' ? lastText(state) : text;
+}
+
+/** The last words of the model in this run. */
 function lastText(state: State): string {
   const spoken = state.messages
     .slice(state.openingCount)

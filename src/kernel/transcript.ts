@@ -1,10 +1,23 @@
 /** Keeps a history valid: behind each tool call, before anything else, exactly one result. */
-import type { Message, State, Step, ToolCall } from './types.js';
+import { NOTHING_SEEN } from './stuck.js';
+import type { Message, OutcomeReason, State, Step, ToolCall } from './types.js';
 
 /** An observation that does not fit the state. The state it was offered to is as it was. */
 export class InvalidStep extends Error {
   override readonly name = 'InvalidStep';
 }
+
+/** What the model is told of a run that had ended and goes on; an answer leaves nothing to go on with. */
+const GOES_ON: Readonly<Record<OutcomeReason, string | undefined>> = {
+  answered: undefined,
+  'turn-limit': '[The run above reached its turn limit. It goes on now, with tools and new turns.]',
+  timeout: '[The run above reached its time limit before it was finished. It goes on now.]',
+  budget: '[The run above used up its budget before it was finished. It goes on now.]',
+  stuck: '[The run above was ended because it went in circles. It goes on now: take another way.]',
+  denied: '[The run above ended because an action that it needed was denied. It goes on now.]',
+  interrupted: '[The run above was cancelled before it was finished. It goes on now.]',
+  failed: '[The run above failed before it was finished. It goes on now.]',
+};
 
 /** The calls at the end of a history that have no result yet. */
 export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
@@ -47,9 +60,22 @@ export function repair(messages: readonly Message[], output: string): readonly M
   return repaired;
 }
 
+/** Whether each call has its one result behind it and each result its call. */
+export function isPaired(messages: readonly Message[]): boolean {
+  const repaired = repair(messages, '');
+  return repaired.length === messages.length && repaired.every((message, index) => message === messages[index]);
+}
+
+/** The task that the run of a state began with; empty where a state made by hand has none. */
+export function taskOf({ messages, openingCount }: State): string {
+  const task = messages[openingCount - 1];
+  return task?.role === 'user' ? task.content : '';
+}
+
 /**
  * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
- * @throws {InvalidStep} when the run had ended.
+ * One that had ended before it was finished goes on as well, and the model is told how it had ended.
+ * @throws {InvalidStep} when the run had ended with its answer.
  */
 export function reopen(state: State): Step {
   switch (state.phase) {
@@ -60,8 +86,34 @@ export function reopen(state: State): Step {
     case 'summary':
       return { state, action: { kind: 'reason', messages: state.messages, purpose: 'summary' } };
     case 'finished':
-      throw new InvalidStep('The run has ended: it cannot be gone on with.');
+      return goOn(state);
     default:
       return state.phase satisfies never;
   }
+}
+
+/** Whether there is anything left to do: false for a run that ended with its answer. */
+export function canGoOn({ phase, endedBy = 'answered' }: State): boolean {
+  return phase !== 'finished' || GOES_ON[endedBy] !== undefined;
+}
+
+/** What would end the run at once again begins anew; so do its turns where none are left. */
+function goOn({ endedBy = 'answered', ...ended }: State): Step {
+  const content = GOES_ON[endedBy];
+  if (content === undefined) throw new InvalidStep('The run has ended with its answer: it cannot be gone on with.');
+  const last = ended.messages.at(-1);
+  const isTold = last?.role === 'user' && last.content === content;
+  const state: State = {
+    ...ended,
+    phase: 'reason',
+    messages: isTold ? ended.messages : [...ended.messages, { role: 'user', content }],
+    turns: ended.turns < ended.limits.maxTurns ? ended.turns : 0,
+    emptyReplies: 0,
+    cutReplies: 0,
+    cutAnswer: '',
+    refusals: 0,
+    stuck: NOTHING_SEEN,
+    denials: {},
+  };
+  return { state, action: { kind: 'reason', messages: state.messages, purpose: 'turn' } };
 }

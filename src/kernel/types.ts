@@ -1,11 +1,27 @@
 /** The words of the loop. Plain JSON data, no functions: a state can be stored after any step and read back. */
 
+/** What an endpoint gives along and wants back as it was. Plain JSON that only the endpoint can read. */
+export type Opaque = Readonly<Record<string, unknown>>;
+
 /** A tool call as the model wrote it. `arguments` is JSON text; it may be broken, and is kept as it came. */
 export type ToolCall = {
   /** Unique within the conversation, never empty: the runtime gives one where the provider did not. */
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** Goes back with the call: Gemini's thought signature, without which it refuses the next request. */
+  readonly extra?: Opaque;
+};
+
+/**
+ * What a provider wants back with a reply that it made, such as sealed reasoning. Nobody else looks into it, and a
+ * message that was changed since is sent without it.
+ */
+export type Replay = {
+  /** Which provider and API made it, e.g. `openai:responses`: no other is sent it. */
+  readonly origin: string;
+  /** JSON data in that provider's own form. */
+  readonly items: readonly Opaque[];
 };
 
 export type Message =
@@ -16,6 +32,7 @@ export type Message =
       readonly content: string;
       readonly reasoning?: string;
       readonly toolCalls?: readonly ToolCall[];
+      readonly replay?: Replay;
     }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly content: string };
 
@@ -39,6 +56,7 @@ export type Reply = {
   readonly text: string;
   readonly reasoning?: string;
   readonly toolCalls: readonly ToolCall[];
+  readonly replay?: Replay;
   readonly finishReason: FinishReason;
   readonly usage: Usage;
 };
@@ -138,6 +156,16 @@ export type Observation =
   | { readonly kind: 'results'; readonly results: readonly ToolResult[] }
   /** What came in before a model call. */
   | { readonly kind: 'input'; readonly texts: readonly string[] }
+  /**
+   * A shorter history in the place of the one so far, made before a model call so that it fits the model's window.
+   * `openingCount` as in `State`; `usage` is what making it cost.
+   */
+  | {
+      readonly kind: 'context';
+      readonly messages: readonly Message[];
+      readonly openingCount: number;
+      readonly usage?: Usage;
+    }
   | Stop;
 
 /** Repetition memory of `stuck.ts`. */
@@ -157,12 +185,18 @@ export type State = {
   /** Model calls whose reply was recorded, the summary not counted. */
   readonly turns: number;
   readonly emptyReplies: number;
+  /** Replies in a row that were cut off at their length limit. */
+  readonly cutReplies: number;
+  /** The pieces so far of an answer that was cut off, joined. */
+  readonly cutAnswer: string;
   /** Answers that were refused. */
   readonly refusals: number;
   readonly usage: Usage;
   readonly stuck: StuckMemory;
   /** How often each call (name and arguments) was denied. */
   readonly denials: Readonly<Record<string, number>>;
+  /** How the run ended, once it has. */
+  readonly endedBy?: OutcomeReason;
 };
 
 export type Step = { readonly state: State; readonly action: Action };

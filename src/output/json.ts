@@ -1,5 +1,5 @@
 /** The machine-readable result: one object for `json`, the last line for `stream-json`. */
-import type { EventSink } from '../events/types.js';
+import type { ContextFill, EventSink } from '../events/types.js';
 import type { Proof, Usage } from '../kernel/types.js';
 
 export type ResultInput = {
@@ -16,7 +16,10 @@ export type ResultInput = {
   readonly usage: Usage;
   /** Null where a price is not known. */
   readonly costUsd: number | null;
+  /** The one that answered. */
   readonly model: string;
+  /** From one model to another, in the order they happened. */
+  readonly fallbacks: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
   readonly denials: readonly {
     readonly tool: string;
     readonly subject: string;
@@ -25,6 +28,8 @@ export type ResultInput = {
   }[];
   readonly proof: Proof;
   readonly warnings: readonly string[];
+  /** What filled the window at the last request, and how often the history was made shorter. */
+  readonly context?: ContextFill & { readonly steps: number };
   readonly error?: { readonly kind: string; readonly message: string; readonly hint?: string };
 };
 
@@ -44,6 +49,9 @@ export function resultJson(input: ResultInput): string {
     usage: usageJson(input.usage),
     total_cost_usd: input.costUsd,
     model: input.model,
+    ...(input.fallbacks.length > 0 && {
+      fallbacks: input.fallbacks.map(({ from, to, reason }) => ({ from, to, reason })),
+    }),
     permission_denials: input.denials.map(({ tool, subject, rule, reason }) => ({ tool, subject, rule, reason })),
     proof: {
       files_changed: input.proof.filesChanged,
@@ -52,6 +60,7 @@ export function resultJson(input: ResultInput): string {
         exit_code: exitCode,
       })),
     },
+    ...(input.context && { context: contextJson(input.context) }),
     warnings: input.warnings,
     ...(input.error && { error: input.error }),
   });
@@ -65,6 +74,16 @@ function usageJson(usage: Usage): Readonly<Record<string, number>> {
     cached_tokens: usage.cachedTokens,
     reasoning_tokens: usage.reasoningTokens,
     total_tokens: usage.totalTokens,
+  };
+}
+
+function contextJson({ tokens, isEstimate, window, parts, steps }: NonNullable<ResultInput['context']>): object {
+  return {
+    tokens,
+    estimated: isEstimate,
+    ...(window && { window_tokens: window.tokens, window_source: window.source }),
+    parts,
+    shortened: steps,
   };
 }
 

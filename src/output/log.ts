@@ -35,6 +35,8 @@ export function createLogSink({ level, destination }: LogOptions): EventSink {
           { ...run, attempt: event.attempt, wait: formatMs(event.waitMs), reason: event.reason },
           'retry',
         );
+      case 'fallback':
+        return logger.warn({ ...run, from: event.from, to: event.to, reason: event.reason }, 'model fallback');
       case 'notice':
         return logger[event.level === 'warning' ? 'warn' : 'info']({ ...run, code: event.code }, event.text);
       case 'run-end':

@@ -104,6 +104,15 @@ export function createTextSink(options: TextOptions): EventSink {
       case 'retry':
         say(event, colors.yellow(texts.retry(event.attempt, event.maxAttempts, formatMs(event.waitMs), event.reason)));
         return;
+      case 'context': {
+        if (!('tokensBefore' in event)) return;
+        const { operation, tokensBefore, tokensAfter } = event;
+        say(event, colors.dim(`⟳ ${texts.shortened(operation, tokensBefore, tokensAfter)}`));
+        return;
+      }
+      case 'fallback':
+        say(event, colors.yellow(`${texts.warning}: ${texts.fallback(event.from, event.to, event.reason)}`));
+        return;
       case 'notice':
         say(
           event,

@@ -3,7 +3,7 @@
  * ids late, never, or anew with each fragment, and split names or repeat them; so a call is found by its id first,
  * and a new id or a new name starts a new one.
  */
-import type { ToolCall } from '../kernel/types.js';
+import type { Opaque, ToolCall } from '../kernel/types.js';
 import { asRecord, type JsonRecord, parseJson, textOf } from './json.js';
 
 export type CallAssembler = {
@@ -18,9 +18,10 @@ type Fragment = {
   readonly id: string;
   readonly name: string;
   readonly text: string;
+  readonly extra: Opaque | undefined;
 };
 
-type Draft = { readonly index: number | undefined; id: string; name: string; text: string };
+type Draft = { readonly index: number | undefined; id: string; name: string; text: string; extra?: Opaque };
 
 /** Assembles the calls of one reply. The work per fragment does not grow with what came before. */
 export function createCallAssembler(): CallAssembler {
@@ -59,11 +60,17 @@ export function createCallAssembler(): CallAssembler {
       draft.name = fragment.name.startsWith(draft.name) ? fragment.name : draft.name + fragment.name;
       draft.id ||= fragment.id;
       draft.text += fragment.text;
+      if (fragment.extra) draft.extra ??= fragment.extra;
       if (fragment.id !== '') latestById.set(fragment.id, draft);
       if (draft.index !== undefined) latestByIndex.set(draft.index, draft);
     },
     calls: () =>
-      joinNameless(drafts).map(({ id, name, text }) => ({ id, name, arguments: text.trim() === '' ? '{}' : text })),
+      joinNameless(drafts).map(({ id, name, text, extra }) => ({
+        id,
+        name,
+        arguments: text.trim() === '' ? '{}' : text,
+        ...(extra && { extra }),
+      })),
   };
 }
 
@@ -76,11 +83,14 @@ function readFragment(element: unknown): Fragment | undefined {
     id: textOf(record.id),
     name: textOf(call.name),
     text: argumentsText(call.arguments),
+    extra: asRecord(record.extra_content), // Gemini's; it may come in a fragment of its own.
   };
-  return fragment.id === '' && fragment.name === '' && fragment.text === '' ? undefined : fragment;
+  const isEmpty = fragment.id === '' && fragment.name === '' && fragment.text === '' && fragment.extra === undefined;
+  return isEmpty ? undefined : fragment;
 }
 
-function argumentsText(value: unknown): string {
+/** Arguments as text: some endpoints send them as the object that they stand for. */
+export function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
@@ -101,8 +111,10 @@ function joinNameless(drafts: readonly Draft[]): readonly Draft[] {
   const joined: Draft[] = [];
   for (const draft of drafts) {
     const before = draft.name === '' ? joined.findLast(({ index }) => index === draft.index) : undefined;
-    if (before) before.text += draft.text;
-    else if (draft.name !== '' || draft.text !== '') joined.push({ ...draft });
+    if (before) {
+      before.text += draft.text;
+      if (draft.extra) before.extra ??= draft.extra;
+    } else if (draft.name !== '' || draft.text !== '') joined.push({ ...draft });
   }
   return joined;
 }

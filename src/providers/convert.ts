@@ -2,15 +2,22 @@
  * Our messages and tools as Chat Completions has them, in the plainest form that all endpoints take. Pure, and the
  * same message always gives the same bytes, so that an endpoint's cache keeps serving the beginning of a history.
  */
-import type { Message, ToolCall } from '../kernel/types.js';
+import type { Message, Opaque, ToolCall } from '../kernel/types.js';
 import { asRecord, parseJson } from './json.js';
+import type { ReasoningForm } from './presets.js';
 import type { ToolSpec } from './types.js';
 
 export type ChatCall = {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  readonly extra_content?: Opaque;
 };
+
+/** What an assistant message says: a text, or Mistral's thinking with the text behind it. */
+export type ChatPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly thinking: readonly { readonly type: 'text'; readonly text: string }[] };
 
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
@@ -19,9 +26,11 @@ export type ChatMessage =
   | {
       readonly role: 'assistant';
       /** Null only beside tool calls. */
-      readonly content: string | null;
+      readonly content: string | null | readonly ChatPart[];
       readonly tool_calls?: ChatCall[];
       readonly reasoning_content?: string;
+      readonly reasoning?: string;
+      readonly reasoning_details?: readonly Opaque[];
     };
 
 export type ChatTool = {
@@ -43,12 +52,17 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 /** Two surrogates that are not a pair: half a character, left by a cut. Many endpoints refuse the whole request for it. */
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
-/**
- * A converter that keeps what it made of each message, so that a long history is not converted again each turn.
- * `sendReasoning`: assistant messages with tool calls carry `reasoning_content`, an empty one too; thinking models of
- * some providers refuse the next request without it, most others refuse it with.
- */
-export function createConverter({ sendReasoning }: { readonly sendReasoning: boolean }): Converter {
+export type ConverterOptions = {
+  /** The endpoint and API that the messages go to, as in `Replay`. */
+  readonly origin: string;
+  /** How assistant messages carry their reasoning. */
+  readonly reasoning: ReasoningForm;
+  /** Whether tool calls carry what the endpoint gave along with them. */
+  readonly sendsCallExtras: boolean;
+};
+
+/** A converter that keeps what it made of each message, so that a long history is not converted again each turn. */
+export function createConverter(options: ConverterOptions): Converter {
   const known = new WeakMap<Message, ChatMessage>();
   const knownTools = new WeakMap<ToolSpec, ChatTool>();
 
@@ -57,7 +71,7 @@ export function createConverter({ sendReasoning }: { readonly sendReasoning: boo
       messages.map((message) => {
         const made = known.get(message);
         if (made !== undefined) return made;
-        const converted = convertMessage(message, sendReasoning);
+        const converted = convertMessage(message, options);
         known.set(message, converted);
         return converted;
       }),
@@ -70,7 +84,7 @@ export function createConverter({ sendReasoning }: { readonly sendReasoning: boo
   };
 }
 
-function convertMessage(message: Message, sendReasoning: boolean): ChatMessage {
+function convertMessage(message: Message, options: ConverterOptions): ChatMessage {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: wellFormed(message.content) };
@@ -79,35 +93,71 @@ function convertMessage(message: Message, sendReasoning: boolean): ChatMessage {
     case 'tool':
       return { role: 'tool', tool_call_id: message.callId, content: wellFormed(message.content) };
     case 'assistant':
-      return convertAssistant(message, sendReasoning);
+      return convertAssistant(message, options);
     default:
       return message satisfies never;
   }
 }
 
-function convertAssistant(message: AssistantMessage, sendReasoning: boolean): ChatMessage {
-  const content = wellFormed(message.content);
+function convertAssistant(message: AssistantMessage, options: ConverterOptions): ChatMessage {
+  const text = wellFormed(message.content);
   const calls = message.toolCalls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content };
-  const reasoning = sendReasoning ? { reasoning_content: wellFormed(message.reasoning ?? '') } : {};
   return {
     role: 'assistant',
-    content: content === '' ? null : content,
-    tool_calls: calls.map(convertCall),
-    ...reasoning,
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => convertCall(call, options)) }),
+    ...reasoningOf(message, options, text),
   };
 }
 
-function convertCall({ id, name, arguments: text }: ToolCall): ChatCall {
-  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
-  const isObject = asRecord(parseJson(text)) !== undefined;
-  return { id, type: 'function', function: { name, arguments: isObject ? wellFormed(text) : '{}' } };
+function reasoningOf(
+  { reasoning = '', replay }: AssistantMessage,
+  { reasoning: form, origin }: ConverterOptions,
+  text: string,
+) {
+  const words = wellFormed(reasoning);
+  switch (form) {
+    case 'none':
+      return {};
+    case 'reasoning_content':
+      // An empty one too, and beside an answer too: DeepSeek refuses the request for each message without the field.
+      return { reasoning_content: words };
+    case 'reasoning':
+      // What one endpoint sealed, another cannot open.
+      if (replay?.origin === origin) return { reasoning_details: replay.items };
+      return words === '' ? {} : { reasoning: words };
+    case 'thinking-parts':
+      return words === '' ? {} : { content: partsOf(words, text) };
+    default:
+      return form satisfies never;
+  }
+}
+
+function partsOf(thinking: string, text: string): readonly ChatPart[] {
+  const said: readonly ChatPart[] = text === '' ? [] : [{ type: 'text', text }];
+  return [{ type: 'thinking', thinking: [{ type: 'text', text: thinking }] }, ...said];
+}
+
+function convertCall({ id, name, arguments: text, extra }: ToolCall, { sendsCallExtras }: ConverterOptions): ChatCall {
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: sendableArguments(text) },
+    ...(extra && sendsCallExtras && { extra_content: extra }),
+  };
 }
 
 function convertTool({ name, description, parameters }: ToolSpec): ChatTool {
   return { type: 'function', function: { name, description, parameters: { ...parameters } } };
 }
 
-function wellFormed(text: string): string {
+/** The arguments of a call, or `{}` in place of what is no JSON object. */
+export function sendableArguments(text: string): string {
+  // What the model wrote wrong stays in our history; endpoints that parse it would refuse the request for ever after.
+  return asRecord(parseJson(text)) === undefined ? '{}' : wellFormed(text);
+}
+
+/** The text without halves of characters. */
+export function wellFormed(text: string): string {
   return text.replace(LONE_SURROGATE, '\u{FFFD}');
 }

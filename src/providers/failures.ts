@@ -9,10 +9,14 @@ export type Endpoint = {
   /** For people: without password and query. */
   readonly baseUrl: string;
   readonly keyVariable?: string;
+  /** Which of its APIs was asked. */
+  readonly api: ApiName;
   readonly model: string;
   /** Whether the request offered tools. */
   readonly hasTools: boolean;
 };
+
+export type ApiName = 'chat' | 'responses';
 
 type Kind = { readonly failure: ProviderErrorKind; readonly retryable?: boolean | undefined };
 
@@ -22,25 +26,38 @@ const TOO_LONG =
   /context[ _-]?(length|window|size)|maximum context|prompt is too long|(input|prompt|request|message)s? (is|are|was) too (long|large)|too many (input )?tokens|reduce the length|input token count .* exceeds|maximum prompt length|exceeds? the (available|model'?s?|maximum) (context|input)|context .{0,12}overflow|exceeded model token limit/i;
 const NO_TOOLS =
   /(does not|doesn't|do not|not) support[^.]{0,40}\b(tools?|function)|\b(tools?|tool use|function calling)[^.]{0,30}(is|are) not supported|support tool use|enable-auto-tool-choice|tools param requires/i;
+/** Not `reasoning_effort`, which is about the request. */
+export const NAMES_REASONING = /\breasoning(_content|_details)?\b|\bthinking\b/i;
+/**
+ * How endpoints say that they serve a model, or its tools, through the Responses API alone: OpenAI in three ways, GitHub
+ * Copilot by code and words.
+ */
+const WANTS_RESPONSES =
+  /v1\/responses|responses api|not a chat model|unsupported_api_for_model|not accessible via the \/chat\/completions/i;
 const FILTERED = /content_filter|content_policy|ResponsibleAI/i;
 
 /** For a response with a failing status. `body` is its text, `now` the milliseconds since the epoch. */
 export function failureOfResponse(
-  response: Pick<HttpResponse, 'status' | 'headers'>,
+  response: Pick<HttpResponse, 'status' | 'headers' | 'proxy'>,
   body: string,
   endpoint: Endpoint,
   now: number,
 ): ProviderError {
-  const { status } = response;
-  const complaint = complaintInText(body);
-  const retryAfterMs = retryAfterOf(response.headers, now) ?? complaint.retryAfterMs;
-  const kind = kindOf({ ...complaint, status, retryAfterMs }, endpoint.hasTools);
+  const { status, proxy } = response;
+  const told = complaintInText(body);
+  const retryAfterMs = retryAfterOf(response.headers, now) ?? told.retryAfterMs;
+  const complaint = { ...told, status, retryAfterMs };
+  const kind = wantsResponses(status, complaint, endpoint)
+    ? { failure: 'wrong-api' as const }
+    : kindOf(complaint, endpoint.hasTools);
   const words = complaint.message === '' ? 'no message' : complaint.message;
-  return new ProviderError(kind.failure, `${endpoint.name} answered ${status}: ${words}`, {
+  // A proxy may have answered in the endpoint's place.
+  const way = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+  return new ProviderError(kind.failure, `${endpoint.name} answered ${status}${way}: ${words}`, {
     retryable: kind.retryable,
     retryAfterMs,
     status,
-    hint: hintFor(kind, status, endpoint),
+    hint: hintFor(kind, complaint, endpoint),
   });
 }
 
@@ -53,6 +70,12 @@ export function failureOfChunk(complaint: Complaint): ProviderError {
     retryAfterMs,
     status,
   });
+}
+
+/** For a reply that ended without saying how. `missing` is what says it; `sawDone`: the stream ended with `[DONE]`. */
+export function failureOfCut(sawDone: boolean, missing: string): ProviderError {
+  const what = sawDone ? 'ended its reply without saying anything' : 'ended in the middle of its reply';
+  return new ProviderError('network', `The endpoint ${what}: no ${missing} came.`);
 }
 
 /** For a 200 whose body is neither a stream of events nor a completion: a gateway's page, most often. */
@@ -71,13 +94,12 @@ export function failureOfBody(response: HttpResponse, text: string): ProviderErr
 
 /** For a request that got no whole answer. */
 export function failureOfNetwork(error: HttpError, endpoint: Endpoint): ProviderError {
-  const isHopeless = error.fault === 'redirect' || error.fault === 'tls' || error.fault === 'bad-url';
   return new ProviderError(
     error.fault === 'redirect' ? 'bad-request' : 'network',
     `${endpoint.name}: ${error.message}`,
     {
-      retryable: !isHopeless,
-      hint: `${NETWORK_HINTS[error.fault]} The base URL is ${endpoint.baseUrl}.`,
+      retryable: !HOPELESS.has(error.fault),
+      hint: `${error.hint ?? NETWORK_HINTS[error.fault]} The base URL is ${endpoint.baseUrl}.`,
       cause: error,
     },
   );
@@ -92,6 +114,11 @@ export function withoutKey(error: ProviderError, key: string | undefined): Provi
 }
 
 const SHORTEST_KEY_CHARS = 8;
+
+function wantsResponses(status: number, { code, message }: Complaint, { api }: Endpoint): boolean {
+  const isAboutRequest = status === 400 || status === 404 || status === 405 || status === 422;
+  return api === 'chat' && isAboutRequest && WANTS_RESPONSES.test(`${code} ${message}`);
+}
 
 function kindOf(complaint: Complaint, hasTools: boolean): Kind {
   const { status, message } = complaint;
@@ -108,7 +135,7 @@ function kindOf(complaint: Complaint, hasTools: boolean): Kind {
   }
   if (status !== undefined) return { failure: kindOfStatus(status) };
   if (/authentication|invalid_api_key|permission/i.test(labels)) return { failure: 'auth' };
-  if (/invalid_request|bad_?request|not_found/i.test(labels)) return { failure: 'bad-request' };
+  if (/\binvalid_|bad_?request|not_found/i.test(labels)) return { failure: 'bad-request' };
   return { failure: 'overloaded' };
 }
 
@@ -137,8 +164,8 @@ function retryAfterOf(headers: HttpResponse['headers'], now: number): number | u
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-function hintFor(kind: Kind, status: number, endpoint: Endpoint): string | undefined {
-  const { keyVariable, model, baseUrl } = endpoint;
+function hintFor(kind: Kind, { status, message }: Complaint, endpoint: Endpoint): string | undefined {
+  const { keyVariable, model, baseUrl, api } = endpoint;
   switch (kind.failure) {
     case 'auth':
       return `Check ${keyVariable ?? 'the key'}: it has to be a valid key for ${baseUrl}.`;
@@ -147,13 +174,23 @@ function hintFor(kind: Kind, status: number, endpoint: Endpoint): string | undef
         ? `Check the plan and the billing of your account at ${endpoint.name}.`
         : undefined;
     case 'no-tools':
-      return `The model ${model} cannot call tools. Choose another with -m NAME.`;
-    case 'bad-request':
-      return status === 404 ? `Check the model (${model}) and the base URL (${baseUrl}).` : undefined;
+      return `The model ${model} cannot call tools. Choose another with -m NAME, or let it write its calls as text: CHATCLI_TOOL_PROTOCOL=auto or text.`;
+    case 'wrong-api':
+      return `The model ${model} is served by the Responses API: CHATCLI_OPENAI_API=responses asks that one.`;
+    case 'bad-request': {
+      const elsewhere = api === 'responses' ? ' If it has no Responses API: CHATCLI_OPENAI_API=chat.' : '';
+      if (status === 404) return `Check the model (${model}) and the base URL (${baseUrl}).${elsewhere}`;
+      return NAMES_REASONING.test(message)
+        ? 'CHATCLI_SEND_REASONING=auto, always or never sets whether earlier reasoning goes back to the model.'
+        : undefined;
+    }
     default:
       return undefined;
   }
 }
+
+/** What does not pass by waiting. */
+const HOPELESS: ReadonlySet<HttpFault> = new Set(['redirect', 'tls', 'bad-url', 'proxy-refused']);
 
 const NETWORK_HINTS: Readonly<Record<HttpFault, string>> = {
   'bad-url': 'Check the base URL.',
@@ -167,5 +204,7 @@ const NETWORK_HINTS: Readonly<Record<HttpFault, string>> = {
   'idle-timeout': 'The server went silent in the middle; CHATCLI_IDLE_TIMEOUT sets the limit.',
   redirect: 'Set the base URL to where it leads, if you trust that place.',
   'not-http': 'Check that the port is the one of the API.',
+  proxy: 'Check the proxy.',
+  'proxy-refused': 'Check the proxy.',
   other: 'Check the network.',
 };

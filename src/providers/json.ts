@@ -7,6 +7,11 @@ export function asRecord(value: unknown): JsonRecord | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonRecord) : undefined;
 }
 
+/** The objects of a list; none where it is no list. */
+export function recordsIn(value: unknown): readonly JsonRecord[] {
+  return Array.isArray(value) ? value.map(asRecord).filter((record) => record !== undefined) : [];
+}
+
 /** The value if it is a text, else an empty one. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';

@@ -1,6 +1,6 @@
 /** Asks endpoints which models they have, and looks for servers on this machine at the ports where they listen by default. */
-import { createHttpClient, HttpError } from '../http.js';
-import { asRecord, parseJson, textOf } from './json.js';
+import { type Asking, askJson } from './ask-json.js';
+import { asRecord, textOf } from './json.js';
 import { PRESETS } from './presets.js';
 
 /** A place to look at. */
@@ -16,7 +16,6 @@ export type FindOptions = {
 };
 
 const PROBE_TIMEOUT_MS = 300;
-const LIST_LIMIT_BYTES = 1024 * 1024;
 const LOOPBACK = /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/;
 
 /** The servers that answer `GET …/models` with a list of models, in the order of the candidates. Never fails. */
@@ -41,34 +40,11 @@ async function probe(candidate: LocalCandidate, timeoutMs: number): Promise<Loca
   return models && { ...candidate, models };
 }
 
-export type ListOptions = {
-  readonly baseUrl: string;
-  /** For the whole answer. */
-  readonly timeoutMs: number;
-  readonly apiKey?: string;
-};
-
 /** The models that an endpoint names at `GET …/models`; undefined where it gives no such list in time. */
-export async function listModels({ baseUrl, timeoutMs, apiKey }: ListOptions): Promise<readonly string[] | undefined> {
-  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const http = createHttpClient({ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, headers });
-  const controller = new AbortController();
-  // A server that dribbles would outlast both timers of the client.
-  const timer = setTimeout(() => controller.abort(TOO_SLOW), timeoutMs);
-  try {
-    const response = await http.fetch(`${baseUrl}/models`, { signal: controller.signal });
-    return response.ok ? modelsIn(parseJson(await response.text(LIST_LIMIT_BYTES))) : undefined;
-  } catch (thrown) {
-    // Nothing there, or something else: both are what was asked.
-    if (thrown === TOO_SLOW || thrown instanceof HttpError) return undefined;
-    throw thrown;
-  } finally {
-    clearTimeout(timer);
-    http.close();
-  }
+export async function listModels(asking: Asking): Promise<readonly string[] | undefined> {
+  const answer = await askJson(`${asking.baseUrl}/models`, asking);
+  return 'problem' in answer ? undefined : modelsIn(answer.value);
 }
-
-const TOO_SLOW = 'too slow';
 
 /** The ids of OpenAI's form of a list; undefined for any other answer. */
 function modelsIn(body: unknown): readonly string[] | undefined {

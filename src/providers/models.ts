@@ -79,6 +79,23 @@ export const MODELS: readonly KnownModel[] = ROWS.map(([id, contextTokens, input
   price: { input, cachedInput, output },
 }));
 
+/** How the ids of a maker's own models begin, by preset. One that serves the models of others has no entry. */
+const OWN_MODELS: Readonly<Record<string, RegExp>> = {
+  openai: /^(gpt-(?!oss)|o\d)/,
+  anthropic: /^claude-/,
+  gemini: /^gemini-/,
+  deepseek: /^deepseek-/,
+  xai: /^grok-/,
+  mistral: /^mistral-/,
+  moonshot: /^kimi-/,
+};
+
+/** The models of the table that the preset's own maker serves; none for a preset that serves those of others. */
+export function knownModelsOf(preset: string): readonly KnownModel[] {
+  const own = Object.hasOwn(OWN_MODELS, preset) ? OWN_MODELS[preset] : undefined;
+  return own === undefined ? [] : MODELS.filter(({ id }) => own.test(id));
+}
+
 /** What follows a known id in one of its own versions: a date, a tag, `latest`; but not the number of another model. */
 const OWN_VERSION = /^($|[@:]|-(latest|preview|\d{4,}))/;
 

@@ -50,10 +50,13 @@ export function withRetry(provider: Provider, options: RetryOptions = {}): Provi
   return { name: provider.name, stream };
 }
 
-/** Milliseconds to wait after the `attempt`th failure: doubling, and never less than the endpoint asks for. */
+/**
+ * Milliseconds to wait after the `attempt`th failure: doubling, and never less than the endpoint asks for. Above
+ * `maxWaitMs` only where it asks for that much.
+ */
 function waitBefore(attempt: number, retryAfterMs: number | undefined, random: number, maxWaitMs: number): number {
-  const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), maxWaitMs / (1 + JITTER_SHARE));
-  return Math.ceil(Math.max(backoffMs * (1 + JITTER_SHARE * random), retryAfterMs ?? 0));
+  const leastMs = Math.max(FIRST_WAIT_MS * 2 ** (attempt - 1), retryAfterMs ?? 0);
+  return Math.ceil(Math.max(retryAfterMs ?? 0, Math.min(leastMs * (1 + JITTER_SHARE * random), maxWaitMs)));
 }
 
 function usedUp(error: ProviderError, attempts: number): ProviderError {

@@ -14,6 +14,7 @@ const errorSchema = z.strictObject({
     'overloaded',
     'too-long',
     'no-tools',
+    'wrong-api',
     'bad-request',
     'network',
     'protocol',

@@ -3,31 +3,16 @@
  * lines and time are the caller's job. Text comes out at once; calls, usage and the end when nothing can change them.
  */
 import { ProviderError } from '../errors.js';
-import type { FinishReason, Usage } from '../kernel/types.js';
+import type { FinishReason } from '../kernel/types.js';
 import { createCallAssembler } from './calls.js';
 import { complaintIn } from './complaint.js';
-import { failureOfChunk } from './failures.js';
-import { asRecord, countOf, type JsonRecord, textOf } from './json.js';
+import { failureOfChunk, failureOfCut } from './failures.js';
+import { asRecord, type JsonRecord, textOf } from './json.js';
+import type { ReplyReducer } from './read-reply.js';
+import { createReasoningItems } from './reasoning-items.js';
+import { createThinkTags, type ThinkTags } from './think-tags.js';
 import type { ModelDelta } from './types.js';
-
-export type ChunkReducer = {
-  /**
-   * The deltas of one parsed chunk, or of a whole completion.
-   * @throws {ProviderError} for an error inside it, and `protocol` for what is no object.
-   */
-  push(chunk: unknown): readonly ModelDelta[];
-  /** Whether a finish reason came: what follows it may be missing. */
-  isFinished(): boolean;
-  /** The usage so far, to be reported for a reply that breaks off, too. */
-  usage(): readonly ModelDelta[];
-  /**
-   * What was held back: usage, calls, and the `end`. `sawDone` says that the stream ended with `[DONE]`.
-   * @throws {ProviderError} `network` (retryable) when the reply was cut off.
-   */
-  finish(sawDone: boolean): readonly ModelDelta[];
-};
-
-type Counts = Omit<Usage, 'requests'>;
+import { type Counts, countsOf, largest } from './usage.js';
 
 const NOTHING: readonly ModelDelta[] = [];
 
@@ -49,12 +34,17 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
-/** Finish reasons that are failures of the endpoint (OpenRouter, DeepSeek, Zhipu). */
-const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error']);
+/** Finish reasons that are failures of the endpoint (OpenRouter, DeepSeek, Zhipu, vLLM). */
+const FAILED: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'network_error', 'abort']);
 
-/** A reducer for one reply. The work per chunk does not grow with what came before. */
-export function createChunkReducer(): ChunkReducer {
+/**
+ * A reducer for one reply. The work per chunk does not grow with what came before. `origin` names endpoint and API, for
+ * what only they take back.
+ */
+export function createChunkReducer(origin = 'chat'): ReplyReducer {
   const assembler = createCallAssembler();
+  const reasoningItems = createReasoningItems();
+  const thinkTags = createThinkTags();
   let usage: Counts | undefined;
   let finishReason: FinishReason | undefined;
   let hasContent = false;
@@ -66,22 +56,23 @@ export function createChunkReducer(): ChunkReducer {
 
   function readBody(body: JsonRecord, isWhole: boolean): readonly ModelDelta[] {
     if (Array.isArray(body.tool_calls)) for (const fragment of body.tool_calls) assembler.add(fragment, isWhole);
-    // Some send the same reasoning under both names.
-    const reasoning = textOf(body.reasoning_content) || textOf(body.reasoning);
+    // Some send the same reasoning under several names.
+    const inItems = Array.isArray(body.reasoning_details) ? reasoningItems.add(body.reasoning_details) : '';
+    const reasoning = textOf(body.reasoning_content) || textOf(body.reasoning) || inItems;
     const { content } = body;
-    if (reasoning === '' && typeof content === 'string' && content !== '') return [{ type: 'text', text: content }];
+    if (reasoning === '' && typeof content === 'string' && content !== '') return thinkTags.push(content);
     const deltas: ModelDelta[] = [];
     if (reasoning !== '') deltas.push({ type: 'reasoning', text: reasoning });
-    if (typeof content === 'string') pushText(deltas, 'text', content);
-    else if (Array.isArray(content)) for (const part of content) readPart(part, deltas);
-    pushText(deltas, 'text', textOf(body.refusal));
-    return deltas.length === 0 ? NOTHING : deltas;
+    if (typeof content === 'string') deltas.push(...thinkTags.push(content));
+    else if (Array.isArray(content)) for (const part of content) deltas.push(...readPart(part, thinkTags));
+    deltas.push(...said('text', textOf(body.refusal)));
+    return deltas;
   }
 
   function noteFinish(reason: unknown): void {
     if (typeof reason !== 'string' || reason === '') return;
-    if (FAILED.has(reason)) throw new ProviderError('overloaded', `The endpoint ended its reply with "${reason}".`);
     const known = reason.toLowerCase();
+    if (FAILED.has(known)) throw new ProviderError('overloaded', `The endpoint ended its reply with "${reason}".`);
     finishReason = Object.hasOwn(FINISH_REASONS, known) ? FINISH_REASONS[known] : 'unknown';
   }
 
@@ -98,7 +89,7 @@ export function createChunkReducer(): ChunkReducer {
     const delta = asRecord(choice.delta);
     const body = delta ?? asRecord(choice.message);
     const deltas = body ? readBody(body, delta === undefined) : NOTHING;
-    if (deltas !== NOTHING) hasContent = true;
+    if (deltas.length > 0) hasContent = true;
     if (choice.error) throw failureOfChunk(complaintIn(choice) ?? { message: 'no message', code: '', type: '' });
     noteFinish(choice.finish_reason);
     return deltas;
@@ -108,15 +99,29 @@ export function createChunkReducer(): ChunkReducer {
 
   function finish(sawDone: boolean): readonly ModelDelta[] {
     const calls = assembler.calls();
-    if (finishReason === undefined && !(sawDone && (hasContent || calls.length > 0))) throw cutOff(sawDone);
+    const isAnswer = calls.length === 0 && (finishReason ?? 'stop') === 'stop';
+    const held = thinkTags.end(isAnswer);
+    const isSaid = hasContent || held.length > 0 || calls.length > 0;
+    if (finishReason === undefined && !(sawDone && isSaid)) throw failureOfCut(sawDone, 'finish reason');
+    const items = reasoningItems.items();
     return [
+      ...held,
       ...usageDeltas(),
+      ...(items.length === 0 ? NOTHING : [{ type: 'replay', replay: { origin, items } } as const]),
       ...calls.map((call): ModelDelta => ({ type: 'call', call })),
       { type: 'end', finishReason: reasonOfEnd(finishReason, calls.length > 0) },
     ];
   }
 
-  return { push, isFinished: () => finishReason !== undefined, usage: usageDeltas, finish };
+  return {
+    push,
+    isReply: (body) => body.choices !== undefined,
+    isFinished: () => finishReason !== undefined,
+    // The usage comes behind the finish reason.
+    isOver: () => false,
+    usage: usageDeltas,
+    finish,
+  };
 }
 
 /** Some endpoints say `stop` although they call tools, or nothing at all. */
@@ -125,50 +130,19 @@ function reasonOfEnd(reason: FinishReason | undefined, hasCalls: boolean): Finis
   return reason ?? 'stop';
 }
 
-function pushText(deltas: ModelDelta[], type: 'text' | 'reasoning', text: string): void {
-  if (text !== '') deltas.push({ type, text });
+function said(type: 'text' | 'reasoning', text: string): readonly ModelDelta[] {
+  return text === '' ? NOTHING : [{ type, text }];
 }
 
 /** One part of a content list: text as OpenAI has it, thinking as Mistral has it. Others have nothing to show. */
-function readPart(value: unknown, deltas: ModelDelta[]): void {
+function readPart(value: unknown, thinkTags: ThinkTags): readonly ModelDelta[] {
   const part = asRecord(value);
   const isThinking = part?.type === 'thinking' || part?.type === 'reasoning';
-  if (isThinking) pushText(deltas, 'reasoning', joinTexts(part.thinking ?? part.reasoning ?? part.text));
-  else pushText(deltas, 'text', textOf(value) || textOf(part?.text));
+  if (isThinking) return said('reasoning', joinTexts(part.thinking ?? part.reasoning ?? part.text));
+  return thinkTags.push(textOf(value) || textOf(part?.text));
 }
 
 function joinTexts(value: unknown): string {
   if (!Array.isArray(value)) return textOf(value);
   return value.map((part) => (typeof part === 'string' ? part : textOf(asRecord(part)?.text))).join('');
-}
-
-function countsOf(value: unknown): Counts | undefined {
-  const report = asRecord(value);
-  if (report === undefined) return undefined;
-  const promptTokens = countOf(report.prompt_tokens ?? report.input_tokens);
-  const completionTokens = countOf(report.completion_tokens ?? report.output_tokens);
-  const cached = asRecord(report.prompt_tokens_details)?.cached_tokens ?? report.prompt_cache_hit_tokens;
-  const counts = {
-    promptTokens,
-    completionTokens,
-    cachedTokens: countOf(cached ?? report.cached_tokens),
-    reasoningTokens: countOf(asRecord(report.completion_tokens_details)?.reasoning_tokens ?? report.reasoning_tokens),
-    totalTokens: countOf(report.total_tokens) || promptTokens + completionTokens,
-  };
-  return counts.totalTokens === 0 ? undefined : counts;
-}
-
-function largest(left: Counts, right: Counts): Counts {
-  return {
-    promptTokens: Math.max(left.promptTokens, right.promptTokens),
-    completionTokens: Math.max(left.completionTokens, right.completionTokens),
-    cachedTokens: Math.max(left.cachedTokens, right.cachedTokens),
-    reasoningTokens: Math.max(left.reasoningTokens, right.reasoningTokens),
-    totalTokens: Math.max(left.totalTokens, right.totalTokens),
-  };
-}
-
-function cutOff(sawDone: boolean): ProviderError {
-  const what = sawDone ? 'ended its reply without saying anything' : 'ended in the middle of its reply';
-  return new ProviderError('network', `The endpoint ${what}: no finish reason came.`);
 }

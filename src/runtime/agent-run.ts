@@ -1,13 +1,14 @@
 /** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
 import { UsageError } from '../errors.js';
 import type { Emitter, Redactor } from '../events/emitter.js';
-import type { Outcome, State } from '../kernel/types.js';
+import { canGoOn, taskOf } from '../kernel/transcript.js';
+import type { Message, Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
 import type { CostOf } from './agent-cost.js';
 import { AGENT_WORKER, agentTree, limitsOf } from './agent-tree.js';
 import type { AgentOptions, AskOptions } from './agent-types.js';
-import { CheckpointError, type Checkpoints, fingerprintOf } from './checkpoint.js';
+import { CheckpointError, type Checkpoints, fingerprintOf, type OpenedCheckpoint } from './checkpoint.js';
 import { runWorker } from './dispatch.js';
 import { DEFAULT_EFFECTS, type EffectPolicy, intersect } from './effects.js';
 import type { Conversation } from './lanes.js';
@@ -73,10 +74,13 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     toolNames: tools.map((tool) => tool.name),
     output: start.form?.schema,
   });
-  const resumeFrom = resumedState(parts, start.ask, fingerprint);
+  const stored = storedRun(parts, start.ask, fingerprint);
+  const resumeFrom = stored?.state;
+  const task = resumeFrom === undefined ? start.task : taskOf(resumeFrom);
+  const beganAs = stored?.runId ?? run.id;
   const history = conversation.messages();
   const emit = emitter.forRun({ runId: run.id, worker: AGENT_WORKER });
-  let last: State | undefined;
+  let last = resumeFrom;
   const runOptions: RunOptions = {
     ...sharedOptions(options, start.ask),
     ...(start.form && { checkAnswer: start.form.check, responseSchema: start.form.schema }),
@@ -86,7 +90,7 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     onState: (reached: State, point: SafePoint) => {
       last = reached;
       if (parts.checkpoints === undefined) return;
-      const token = parts.checkpoints.seal({ state: reached, fingerprint, point });
+      const token = parts.checkpoints.seal({ state: reached, fingerprint, point, runId: beganAs });
       parts.onCheckpoint(token);
       emit({ type: 'checkpoint', point, token });
     },
@@ -108,33 +112,48 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     now,
   };
   const { tree, worker } = agentTree({ ...surroundings, ...own, ask: start.ask });
-  const job = { worker, task: start.task, index: 0, total: 1, signal: run.signal, runId: run.id };
+  if (resumeFrom !== undefined) tree.budget.countEarlier(resumeFrom.usage, tree.modelOf(worker));
+  const job = { worker, task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
-  const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: start.task }];
-  conversation.record(run.id, said, outcome.reason);
+  const before = resumeFrom === undefined ? history : conversationBefore(resumeFrom);
+  if (last !== undefined) takeOver(conversationBefore(last), before, parts);
+  const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: task }];
+  conversation.record(run.id, said, outcome.reason, beganAs);
   return outcome;
 }
 
+/** What was said before the task of a run. */
+function conversationBefore({ messages, openingCount }: State): readonly Message[] {
+  return messages.slice(0, openingCount - 1).filter(({ role }) => role !== 'system');
+}
+
+/** What a run made of the conversation before it, to fit the window, stays: else the next run would do it again. */
+function takeOver(after: readonly Message[], before: readonly Message[], { conversation, newId }: AgentParts): void {
+  if (JSON.stringify(after) === JSON.stringify(before)) return;
+  conversation.apply({ opId: newId(), type: 'compact', messages: after, reason: 'window' });
+}
+
 /** A run that is gone on with brings along the conversation that it began with, if there is none here. */
-function resumedState(
+function storedRun(
   { checkpoints, conversation, newId }: AgentParts,
   ask: AskOptions,
   fingerprint: string,
-): State | undefined {
+): OpenedCheckpoint | undefined {
   if (ask.checkpoint === undefined) return undefined;
   if (checkpoints === undefined) {
     const hint = 'Make it with `checkpoints`, and with the secret that the token was sealed with.';
-    throw new UsageError('This agent was made without `checkpoints`, so it can open none.', { hint });
+    throw new UsageError('This agent was made without `checkpoints`: it can open none.', { hint });
   }
-  const state = checkpoints.open(ask.checkpoint, fingerprint);
-  if (state.phase === 'finished') {
-    throw new CheckpointError('bad-state', 'The run of this checkpoint had ended: there is nothing to go on with.');
+  const stored = checkpoints.open(ask.checkpoint, fingerprint);
+  const { state } = stored;
+  if (!canGoOn(state)) {
+    throw new CheckpointError('bad-state', 'The run of this checkpoint was answered: there is nothing to go on with.');
   }
   if (conversation.messages().length === 0) {
-    const messages = state.messages.slice(0, state.openingCount - 1).filter(({ role }) => role !== 'system');
+    const messages = conversationBefore(state);
     if (messages.length > 0) conversation.apply({ opId: newId(), type: 'restore', messages, reason: 'restore' });
   }
-  return state;
+  return stored;
 }
 
 /** What the agent and one run say together; the run wins. */

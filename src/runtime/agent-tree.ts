@@ -47,7 +47,7 @@ export type TreeParts = {
 
 export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly worker: Worker } {
   const { options, tools, workspace, now } = parts;
-  const { limits = {}, approve, approvalMode = 'ask' } = options;
+  const { limits = {}, approve, approvalMode = 'ask', contextWindow } = options;
   const worker: Worker = {
     name: AGENT_WORKER,
     description: 'An agent of a library user.',
@@ -87,6 +87,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     rootOptions: parts.runOptions,
     runTask: runLoop,
     modelOf: () => options.model ?? '',
+    ...(contextWindow !== undefined && { windowOf: async () => ({ tokens: contextWindow, source: 'setting' }) }),
     limitsOf: () => limitsOf(options, parts.ask),
     systemPromptOf: () => parts.systemPrompt,
     decide: (request) => decide(request, policy),

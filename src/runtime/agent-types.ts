@@ -33,7 +33,12 @@ export type AgentOptions = {
   };
   /** What the model costs; by default what our table says of `model`, if it is in there. */
   readonly price?: GivenPrice;
-  /** What of the conversation enters a request; a window of 128,000 tokens by default. */
+  /**
+   * The model's window, in tokens. With it the history is kept within: long results are shortened, then a summary,
+   * asked for by one more request, takes the place of the older part. Each such step is a `context` event.
+   */
+  readonly contextWindow?: number;
+  /** What of the conversation enters a request. By default all of it with a `contextWindow`, else 128,000 tokens. */
   readonly memory?: Memory;
   /** Folder that file tools may use; the current one by default. */
   readonly workspace?: string;
@@ -91,7 +96,10 @@ export type AskOptions = {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Cancels the run. */
   readonly signal?: AbortSignal;
-  /** Goes on with the run that this checkpoint token is of; the task is then the one of that run. */
+  /**
+   * Goes on with the run that this checkpoint token is of, unless it was answered; the task is then the one of that run.
+   * Calls that had ended do not run again. In the conversation it takes the place of what there is of that run.
+   */
   readonly checkpoint?: string;
   /** Narrows the agent's policy for this run: what both allow is allowed. */
   readonly effectPolicy?: EffectPolicy;

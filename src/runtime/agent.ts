@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type * as z from 'zod';
-import { windowMemory } from '../context/memory.js';
+import { fullMemory, windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
@@ -24,7 +24,8 @@ import { type AnswerForm, answerCheckOf, typedValue } from './typed.js';
 import { createWorkerHost } from './worker-host.js';
 
 export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
-  const options: AgentOptions = { memory: windowMemory(), ...given };
+  const memory = given.contextWindow === undefined ? windowMemory() : fullMemory();
+  const options: AgentOptions = { memory, ...given };
   const { now = Date.now, state = new Map<string, unknown>() } = options;
   const newId = () => randomUUID().slice(0, 8);
   const slot = createRunSlot(newId);
@@ -47,6 +48,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     ],
   });
   const conversation = createConversation({
+    ...(options.memory && { memory: options.memory }),
     ...(options.systemPrompt !== undefined && { systemPrompt: options.systemPrompt }),
     isLoadedSkill: host.isLoadedSkill,
     onContext: emitter.forRun({ runId: 'session', worker: 'agent' }),

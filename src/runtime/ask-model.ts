@@ -1,7 +1,7 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
-import { ProviderError } from '../errors.js';
+import { BudgetError, ProviderError } from '../errors.js';
 import { addUsage, NO_USAGE } from '../kernel/step.js';
-import type { FinishReason, Reply, ToolCall, Usage } from '../kernel/types.js';
+import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import type { RunContext } from './types.js';
 
@@ -10,58 +10,74 @@ const NAME_CHARACTERS = /[^A-Za-z0-9_-]/g;
 const NAME_LENGTH_LIMIT = 64;
 
 type Draft = {
+  /** The one that is asked, which a fallback changes. */
+  model: string;
   text: string;
   reasoning: string;
   calls: ToolCall[];
+  replay: Replay | undefined;
   usage: Usage;
   finishReason: FinishReason | undefined;
 };
 
-const emptyDraft = (): Draft => ({
+const emptyDraft = (model: string): Draft => ({
+  model,
   text: '',
   reasoning: '',
   calls: [],
-  usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
+  replay: undefined,
+  usage: NO_USAGE,
   finishReason: undefined,
 });
 
+/** Told what had arrived of a reply that did not become whole, and what was spent on it. */
+export type OnDropped = (text: string, usage: Usage) => void;
+
 /**
- * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
- * `onDropped` is told what had arrived of a reply that did not become whole, and what it cost. The usage of a reply is
- * that of all requests that left for it.
- * @throws the signal's reason on abort; whatever the provider throws otherwise. What had been shown of a dropped
- * reply is told by a `message` event marked incomplete.
+ * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it. The usage
+ * of a reply is that of all requests that left for it.
+ * @throws the signal's reason on abort; {BudgetError} where another try would be one request too many; whatever the
+ * provider throws otherwise. What had been shown of a dropped reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
   request: ModelRequest,
   ctx: RunContext,
-  onDropped: (text: string, usage: Usage) => void = () => undefined,
+  onDropped: OnDropped = () => undefined,
 ): Promise<Reply> {
-  let draft = emptyDraft();
+  let draft = emptyDraft(request.model);
   let spent = NO_USAGE;
   const spend = () => {
     spent = addUsage(spent, draft.usage);
-    ctx.budget.addUsage(draft.usage, request.model);
+    ctx.budget.addUsage(draft.usage, draft.model);
   };
-  ctx.budget.countRequest();
+  const leave = () => {
+    spent = { ...spent, requests: spent.requests + 1 };
+    ctx.budget.countRequest();
+  };
+  leave();
   try {
     await guarded(ctx, async (signal, alive) => {
       for await (const delta of ctx.provider.stream(request, signal)) {
         if (signal.aborted) return;
-        alive();
-        if (delta.type === 'retry') {
+        // A wait that is announced is no silence.
+        alive(delta.type === 'retry' ? delta.waitMs : 0);
+        if (delta.type === 'retry' || delta.type === 'fallback') {
+          const broken = draft;
           spend();
-          draft = emptyDraft();
+          draft = emptyDraft(draft.model);
+          stopIfSpent(broken, delta.reason, ctx);
+          leave();
         }
         take(delta, draft, ctx);
       }
     });
-    const { text, reasoning, calls: toolCalls, finishReason } = draft;
+    const { text, reasoning, calls: toolCalls, replay, finishReason } = draft;
     if (finishReason === undefined) {
       throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
     }
     spend();
-    return { text, ...(reasoning !== '' && { reasoning }), toolCalls, finishReason, usage: spent };
+    const more = { ...(reasoning !== '' && { reasoning }), ...(replay && { replay }) };
+    return { text, ...more, toolCalls, finishReason, usage: spent };
   } catch (thrown) {
     reportIncomplete(draft, ctx);
     // The tokens of a dropped reply were spent all the same.
@@ -71,11 +87,22 @@ export async function askModel(
   }
 }
 
+/** A retry is a request like any other: the budget is looked at before it. */
+function stopIfSpent(broken: Draft, reason: string, ctx: RunContext): void {
+  const spent = ctx.budget.exhausted();
+  if (spent === undefined) return;
+  reportIncomplete(broken, ctx);
+  throw new BudgetError(`${spent} The last request failed: ${reason}`);
+}
+
 /**
- * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long. The
- * work's own signal is aborted then, and its late end is of no interest.
+ * Does `work` until it ends, the run's signal aborts or, with an idle limit, `alive` was not called for that long and
+ * the `quietMs` that its last call announced. The work's own signal is aborted then, and its late end is of no interest.
  */
-function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void) => Promise<void>): Promise<void> {
+function guarded(
+  ctx: RunContext,
+  work: (signal: AbortSignal, alive: (quietMs: number) => void) => Promise<void>,
+): Promise<void> {
   const own = new AbortController();
   const { idleTimeoutMs = 0 } = ctx.options;
   return new Promise((resolve, reject) => {
@@ -90,14 +117,14 @@ function guarded(ctx: RunContext, work: (signal: AbortSignal, alive: () => void)
       reject(reason);
     };
     const onAbort = () => giveUp(ctx.signal.reason);
-    const alive = () => {
+    const alive = (quietMs: number) => {
       clearTimeout(timer);
       if (idleTimeoutMs > 0 && !own.signal.aborted)
-        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), idleTimeoutMs);
+        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), quietMs + idleTimeoutMs);
     };
     if (ctx.signal.aborted) return onAbort();
     ctx.signal.addEventListener('abort', onAbort, { once: true });
-    alive();
+    alive(0);
     work(own.signal, alive).then(resolve, reject).finally(leave);
   });
 }
@@ -120,12 +147,24 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
     case 'call':
       draft.calls.push(delta.call);
       return;
+    case 'replay':
+      draft.replay = delta.replay;
+      return;
     case 'usage':
-      draft.usage = { requests: 1, ...largest(draft.usage, delta.usage) };
+      draft.usage = { requests: 0, ...largest(draft.usage, delta.usage) };
       return;
     case 'retry':
-      ctx.budget.countRequest();
       ctx.emit(delta);
+      return;
+    case 'notice':
+      ctx.emit({ type: 'notice', level: 'warning', code: delta.code, text: delta.text });
+      return;
+    case 'fallback':
+      draft.model = delta.to;
+      ctx.emit(delta);
+      return;
+    case 'model':
+      draft.model = delta.model;
       return;
     case 'activity':
       return;
@@ -167,7 +206,7 @@ export function withUsableCalls(reply: Reply, turn: number, usedIds: Set<string>
     const id = call.id === '' || usedIds.has(call.id) ? freeId(`call_${turn}_${index}`, usedIds) : call.id;
     usedIds.add(id);
     const name = call.name.trim().replace(NAME_CHARACTERS, '_').slice(0, NAME_LENGTH_LIMIT);
-    return { id, name: name === '' ? 'unnamed' : name, arguments: call.arguments };
+    return { ...call, id, name: name === '' ? 'unnamed' : name };
   });
   return { ...reply, toolCalls };
 }

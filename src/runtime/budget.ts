@@ -15,6 +15,8 @@ export type Budget = {
   /** Counts a request that leaves, a retry too. */
   readonly countRequest: () => void;
   readonly addUsage: (usage: Usage, model: string) => void;
+  /** Counts what a run had spent before it is gone on with. */
+  readonly countEarlier: (usage: Usage, model: string) => void;
   /** `usage.requests` counts requests that left. `costUsd` is null once a model without a known price was used. */
   readonly totals: () => { readonly usage: Usage; readonly costUsd: number | null };
 };
@@ -27,21 +29,28 @@ export function createBudget(
   let usage = NO_USAGE;
   let requests = 0;
   let costUsd: number | null = 0;
+  let earlier = '';
 
   function exhausted(): string | undefined {
     if (limits.maxRequests !== undefined && requests >= limits.maxRequests) {
-      return `The budget of ${limits.maxRequests} model requests is used up.`;
+      return `The budget of ${limits.maxRequests} model requests is used up${earlier}.`;
     }
     if (limits.maxTokens !== undefined && usage.totalTokens >= limits.maxTokens) {
-      return `The budget of ${limits.maxTokens} tokens is used up (${usage.totalTokens} used).`;
+      return `The budget of ${limits.maxTokens} tokens is used up (${usage.totalTokens} used)${earlier}.`;
     }
     if (limits.maxCostUsd !== undefined && costUsd === null) {
       return `The budget of ${limits.maxCostUsd} USD can't be kept: the price of a model that was asked is not known.`;
     }
     if (limits.maxCostUsd !== undefined && costUsd !== null && costUsd >= limits.maxCostUsd) {
-      return `The budget of ${limits.maxCostUsd} USD is used up (${costUsd.toFixed(4)} spent).`;
+      return `The budget of ${limits.maxCostUsd} USD is used up (${costUsd.toFixed(4)} spent)${earlier}.`;
     }
     return undefined;
+  }
+
+  function add(more: Usage, model: string): void {
+    usage = addUsage(usage, more);
+    const cost = costOf(more, model);
+    costUsd = costUsd === null || cost === undefined ? null : costUsd + cost;
   }
 
   return {
@@ -49,10 +58,11 @@ export function createBudget(
     countRequest: () => {
       requests += 1;
     },
-    addUsage: (more, model) => {
-      usage = addUsage(usage, more);
-      const cost = costOf(more, model);
-      costUsd = costUsd === null || cost === undefined ? null : costUsd + cost;
+    addUsage: add,
+    countEarlier: (spent, model) => {
+      requests += spent.requests;
+      add(spent, model);
+      earlier = ', with what the run had spent before it was gone on with';
     },
     totals: () => ({ usage: { ...usage, requests }, costUsd }),
   };

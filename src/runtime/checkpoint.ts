@@ -52,32 +52,36 @@ export type Checkpoints = {
     /** Of the configuration that the run has: `fingerprintOf`. */
     readonly fingerprint: string;
     readonly point: SafePoint;
+    /** Of the run that it began with, however often it was gone on with. */
+    readonly runId?: string;
   }) => string;
   /**
-   * The state in a token; white space around it is left out.
+   * What is in a token; white space around it is left out.
    * @throws {CheckpointError} whose `code` tells what is wrong with it.
    */
-  readonly open: (token: string, fingerprint: string) => State;
+  readonly open: (token: string, fingerprint: string) => OpenedCheckpoint;
 };
+
+export type OpenedCheckpoint = { readonly state: State; readonly runId?: string };
 
 /**
  * Seals and opens checkpoints with one secret.
  * @throws {ConfigError} when the secret is empty.
  */
 export function createCheckpoints({ secret, ttlMs, now }: CheckpointOptions): Checkpoints {
-  if (secret.length === 0) throw new ConfigError('The secret of checkpoints is empty: anybody could make one.');
+  if (!secret?.length) throw new ConfigError('The secret of checkpoints is empty: anybody could make one.');
   const signatureOf = (signed: string) => createHmac('sha256', secret).update(signed).digest('base64url');
 
   return {
-    seal({ state, fingerprint, point }) {
+    seal({ state, fingerprint, point, runId }) {
       const sealedAt = now();
       const expiry = ttlMs === undefined ? {} : { expiresAt: sealedAt + ttlMs };
-      const payload: SealedContent = { sealedAt, ...expiry, fingerprint, point, state };
+      const payload: SealedContent = { sealedAt, ...expiry, fingerprint, runId, point, state };
       const signed = `${VERSION}.${Buffer.from(JSON.stringify(payload)).toString('base64url')}`;
       return `${signed}.${signatureOf(signed)}`;
     },
     open(token, fingerprint) {
-      const { signed, payload, signature } = partsOf(token.trim());
+      const { signed, payload, signature } = partsOf(String(token).trim());
       if (!isEqual(signature, signatureOf(signed))) {
         throw new CheckpointError('bad-signature', 'The checkpoint was changed, or sealed with another secret.');
       }
@@ -89,7 +93,7 @@ export function createCheckpoints({ secret, ttlMs, now }: CheckpointOptions): Ch
         const hint = 'Give the same model, system prompt, limits, tools and answer schema as the run that made it.';
         throw new CheckpointError('other-config', 'The checkpoint is of another configuration.', { hint });
       }
-      return stateOf(content.state);
+      return { state: stateOf(content.state), ...(content.runId !== undefined && { runId: content.runId }) };
     },
   };
 }

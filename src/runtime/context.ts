@@ -1,7 +1,7 @@
 /** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
 
 import type { Emitter } from '../events/emitter.js';
-import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import { advertise } from '../tools/spec.js';
@@ -28,6 +28,8 @@ export type RunTree = {
   /** How a worker's task is run: the loop, or a pipeline around it. */
   readonly runTask: RunTask;
   readonly modelOf: (worker: Worker) => string;
+  /** The window of a model: see `RunContext.window`. */
+  readonly windowOf?: (model: string) => Promise<WindowSize>;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
   /** What is special about the run of the root worker; those it delegates to have only what binds the whole tree. */
   readonly rootOptions: RunOptions;
@@ -65,11 +67,14 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
   const { signal, parentRunId, delegate, runId = tree.newId() } = placement;
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
   const tools = toolsOf(worker, tree.tools, delegate !== undefined);
+  const model = tree.modelOf(worker);
+  const { windowOf } = tree;
   return {
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
     worker,
-    model: tree.modelOf(worker),
+    model,
+    ...(windowOf && { window: () => windowOf(model) }),
     limits: tree.limitsOf(worker),
     provider: tree.provider,
     tools,
@@ -97,6 +102,11 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     now: tree.now,
     ...(delegate && { delegate }),
   };
+}
+
+/** The tools of a root worker as its provider gets them. */
+export function createToolSpecs(tree: RunTree, worker: Worker): RunContext['toolSpecs'] {
+  return advertise(toolsOf(worker, tree.tools, tree.mayDelegate).values());
 }
 
 function toolsOf(worker: Worker, all: ReadonlyMap<string, Tool>, mayDelegate: boolean): ReadonlyMap<string, Tool> {

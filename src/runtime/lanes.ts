@@ -55,6 +55,8 @@ export type LogEntry =
       readonly kind: 'run';
       readonly lane: string;
       readonly runId: string;
+      /** The id of the run that it goes on with; of those that began as one only the last counts. */
+      readonly beganAs: string;
       readonly status: OutcomeReason;
       readonly messages: readonly Message[];
     }
@@ -65,7 +67,7 @@ export type LogEntry =
       readonly replacement?: { readonly messages: readonly Message[]; readonly base: number };
     };
 
-export type ContextEvent = Extract<EventBody, { type: 'context' }>;
+export type ContextEvent = Extract<EventBody, { type: 'context'; operationId: string }>;
 
 export type ConversationOptions = {
   /** What of a lane enters the next run; all of it by default. */
@@ -91,9 +93,10 @@ export type Conversation = {
   readonly log: () => readonly LogEntry[];
   /**
    * Adds what was said in one run, from its task on, to the current lane. A run that failed or was cancelled is kept
-   * as well: its open calls are answered, and a sentence behind it tells the next run how it ended.
+   * as well: its open calls are answered, and a sentence behind it tells the next run how it ended. `beganAs` is the
+   * id of the run that it goes on with, in whose place it stands then; its own by default.
    */
-  readonly record: (runId: string, messages: readonly Message[], status: OutcomeReason) => void;
+  readonly record: (runId: string, messages: readonly Message[], status: OutcomeReason, beganAs?: string) => void;
   /**
    * Applies an operation now: for when no run is on. False for an id that is known.
    * @throws {UsageError} when it has no id.
@@ -124,6 +127,12 @@ export function createConversation(options: ConversationOptions = {}): Conversat
     if (text.trim() !== '') systemPrompt = text;
   }
 
+  /** The calls that loaded a skill in the runs that began as this one. */
+  function loadedBefore(beganAs: string): ReadonlySet<string> {
+    const messages = log.flatMap((entry) => (entry.kind === 'run' && entry.beganAs === beganAs ? entry.messages : []));
+    return new Set(messages.flatMap((each) => (each.role === 'tool' && genuine.has(each) ? [each.callId] : [])));
+  }
+
   function applyAt({ messages, ...op }: ContextOp, base: number): void {
     if (op.type === 'switch') lane = op.lane ?? DEFAULT_LANE;
     const target = op.lane ?? lane;
@@ -146,12 +155,14 @@ export function createConversation(options: ConversationOptions = {}): Conversat
     setSystemPrompt,
     lane: () => lane,
     log: () => structuredClone(log),
-    record(runId, messages, status) {
+    record(runId, messages, status, beganAs = runId) {
       const kept = keep(messages);
+      const known = loadedBefore(beganAs);
       for (const message of kept) {
-        if (message.role === 'tool' && isLoadedSkill(runId, message.callId)) genuine.add(message);
+        if (message.role !== 'tool') continue;
+        if (known.has(message.callId) || isLoadedSkill(runId, message.callId)) genuine.add(message);
       }
-      log.push({ kind: 'run', lane, runId, status, messages: kept });
+      log.push({ kind: 'run', lane, runId, beganAs, status, messages: kept });
     },
     apply(op) {
       if (!isNew(op)) return false;
@@ -176,7 +187,9 @@ export function createConversation(options: ConversationOptions = {}): Conversat
 function project(log: readonly LogEntry[], lane: string, end = log.length): readonly Message[] {
   const { messages, base } = lastReplacement(log, lane, end) ?? { messages: [], base: 0 };
   const runs = log.slice(base, end).flatMap((entry) => (entry.kind === 'run' && entry.lane === lane ? [entry] : []));
-  return [...messages, ...runs.flatMap((run) => [...run.messages, ...markOf(run.status)])];
+  const last = new Map(runs.map((run) => [run.beganAs, run]));
+  const counted = runs.filter((run) => last.get(run.beganAs) === run);
+  return [...messages, ...counted.flatMap((run) => [...run.messages, ...markOf(run.status)])];
 }
 
 type Replacement = { readonly messages: readonly Message[]; readonly base: number };
@@ -228,12 +241,9 @@ function keep(messages: readonly Message[]): readonly Message[] {
   return repair(said, NOT_RUN).map(frozen);
 }
 
-function frozen(message: Message): Message {
-  if (message.role === 'assistant') {
-    for (const call of message.toolCalls ?? []) Object.freeze(call);
-    Object.freeze(message.toolCalls);
-  }
-  return Object.freeze(message);
+function frozen<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
 }
 
 function markOf(status: OutcomeReason): readonly Message[] {

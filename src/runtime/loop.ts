@@ -4,8 +4,11 @@
  */
 import { addUsage, NO_USAGE, observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step, ToolResult, Usage } from '../kernel/types.js';
+import type { Denial } from '../permissions/types.js';
+import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
 import { errorOf, offeredBefore, type Performing, perform } from './perform.js';
+import { createReplyLimit } from './reply-limit.js';
 import { createTurn } from './turn.js';
 import type { RunContext } from './types.js';
 
@@ -44,7 +47,15 @@ function firstStep(task: string, ctx: RunContext): Step {
 async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: State; lost: Usage }> {
   let { state, action } = firstStep(task, ctx);
   const turn = createTurn(ctx, state.turns);
-  const run: Performing = { ctx, turn, usedIds: idsIn(state.messages), offered: new Set(), lost: NO_USAGE };
+  const run: Performing = {
+    ctx,
+    turn,
+    usedIds: idsIn(state.messages),
+    offered: new Set(),
+    lost: NO_USAGE,
+    fitter: createFitter(ctx),
+    reply: createReplyLimit(ctx),
+  };
   try {
     // Calls that are open before any request left are those of a stored state.
     if (action.kind === 'act') run.offered = await offeredBefore(state, ctx);
@@ -52,7 +63,8 @@ async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: 
       const seen = await perform(action, state, run);
       ({ state, action } = observe(state, seen));
       if (seen.kind === 'results') tellNotes(seen.results, state.messages, ctx);
-      if (action.kind !== 'act') turn.end();
+      // A request that did not fit is sent again, shorter: the turn goes on.
+      if (action.kind !== 'act' && seen.kind !== 'context') turn.end();
       await tellState(state, seen.kind, action, ctx);
     }
     return { end: action.end, state, lost: run.lost };
@@ -77,11 +89,25 @@ function idsIn(messages: readonly Message[]): Set<string> {
   return new Set(calls.map((call) => call.id));
 }
 
-const POINTS: Readonly<Record<string, SafePoint>> = { reply: 'after-llm', results: 'after-tools' };
+const POINTS: Readonly<Record<string, SafePoint>> = {
+  reply: 'after-llm',
+  results: 'after-tools',
+  input: 'after-input',
+};
 
 async function tellState(state: State, seen: string, action: Action, ctx: RunContext): Promise<void> {
-  const point = action.kind === 'finish' ? 'terminal' : POINTS[seen];
+  if (action.kind === 'finish') {
+    // A run that was denied what it needed is not over with its answer: it can be gone on with.
+    const endedBy = unmetDenial(action.end, ctx) === undefined ? action.end.reason : 'denied';
+    return ctx.options.onState?.({ ...state, endedBy }, 'terminal');
+  }
+  const point = POINTS[seen];
   if (point !== undefined) await ctx.options.onState?.(state, point);
+}
+
+/** The root's answer does not count as one while a needed action stands refused. */
+function unmetDenial(end: End, ctx: RunContext): Denial | undefined {
+  return ctx.parentRunId === undefined && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
 }
 
 /** Why a run ended, where the kernel's word for it does not say what to do. */
@@ -98,10 +124,9 @@ const EXPLAINED: Readonly<Partial<Record<Outcome['reason'], (ctx: RunContext) =>
   denied: () => ({ kind: 'denied', message: 'The same call was denied three times.' }),
 };
 
-/** Adds what the harness saw. The root's answer does not count as one while a needed action stands refused. */
+/** Adds what the harness saw. */
 function toOutcome(end: End, state: State, ctx: RunContext): Outcome {
-  const isRoot = ctx.parentRunId === undefined;
-  const unmet = isRoot && end.reason === 'answered' ? ctx.ledger.unmetDenial() : undefined;
+  const unmet = unmetDenial(end, ctx);
   const denied: RunError | undefined = unmet && {
     kind: 'denied',
     message: `${unmet.tool} was denied: ${unmet.subject}`,

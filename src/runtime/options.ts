@@ -51,8 +51,8 @@ export type EffectOptions = {
 
 export type AnswerCheck = { readonly ok: true } | { readonly ok: false; readonly feedback: string };
 
-/** Where a run can be stored: after a recorded reply, after a recorded round, at its end. */
-export type SafePoint = 'after-llm' | 'after-tools' | 'terminal';
+/** Where a run can be stored: after a recorded reply, a recorded round, text that came in meanwhile; at its end. */
+export type SafePoint = 'after-llm' | 'after-tools' | 'after-input' | 'terminal';
 
 export type TransformRequest = (request: ModelRequest, state: State) => ModelRequest | Promise<ModelRequest>;
 

@@ -1,9 +1,11 @@
 /** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
-import { ChatcliError, DeadlineError, InterruptedError, messageOf } from '../errors.js';
+import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf, ProviderError } from '../errors.js';
 import { addUsage, hasTurnsLeft } from '../kernel/step.js';
 import type { Action, Observation, Reply, RunError, State, Stop, Usage } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
-import { askModel, withUsableCalls } from './ask-model.js';
+import { type OnDropped, withUsableCalls } from './ask-model.js';
+import type { Fitter } from './fit.js';
+import type { ReplyLimit } from './reply-limit.js';
 import { runRound } from './round.js';
 import type { QueuedInput } from './steer.js';
 import type { Turn } from './turn.js';
@@ -19,9 +21,16 @@ export type Performing = {
   offered: ReadonlySet<string>;
   /** What requests cost whose replies were dropped, so that the kernel never saw them. */
   lost: Usage;
+  /** Keeps requests within the model's window. */
+  readonly fitter: Fitter;
+  /** Limit of a reply, raised once after one was cut off at it. */
+  readonly reply: ReplyLimit;
 };
 
-/** Cancel and deadline are looked at first, then the budget, then what came in meanwhile; then the action is done. */
+/**
+ * Cancel and deadline are looked at first, then the budget, then what came in meanwhile, then whether the request fits;
+ * then the action is done.
+ */
 export async function perform(
   action: Exclude<Action, { kind: 'finish' }>,
   state: State,
@@ -35,13 +44,17 @@ export async function perform(
   const waiting = action.purpose === 'turn' ? (ctx.options.inbox?.take() ?? []) : [];
   if (waiting.length > 0) return { kind: 'input', texts: deliver(waiting, ctx) };
   let text = '';
-  const keepDropped = (dropped: string, usage: Usage) => {
+  const keepDropped: OnDropped = (dropped, usage) => {
     text = dropped;
     run.lost = addUsage(run.lost, usage);
   };
   try {
-    return await ask(action, state, run, keepDropped);
+    return (await run.fitter.fit(state, toolsFor(action, ctx))) ?? (await ask(action, state, run, keepDropped));
   } catch (thrown) {
+    if (thrown instanceof ProviderError && thrown.failure === 'too-long') {
+      const shorter = await run.fitter.refused(thrown, state, toolsFor(action, ctx)).catch(stopFor);
+      if (shorter !== undefined) return shorter;
+    }
     const stop = stopFor(thrown);
     // At a limit what had arrived is worth having; after a cancel or a failure it is only shown as dropped.
     return stop.reason === 'timeout' ? { ...stop, text } : stop;
@@ -57,19 +70,25 @@ async function ask(
   action: Extract<Action, { kind: 'reason' }>,
   state: State,
   run: Performing,
-  onDropped: (text: string, usage: Usage) => void,
+  onDropped: OnDropped,
 ): Promise<Observation> {
   const { ctx, turn, usedIds } = run;
   const number = turn.begin(action.purpose);
   const request = await requestFor(action, state, ctx);
   run.offered = new Set(request.tools.map((tool) => tool.name));
-  const reply = withUsableCalls(await askModel(request, ctx, onDropped), number, usedIds);
+  const reply = withUsableCalls(await run.reply.ask(request, onDropped), number, usedIds);
   turn.replied(reply.finishReason, reply.usage);
   const { text, reasoning, toolCalls } = reply;
-  ctx.emit({ type: 'message', text, ...(reasoning && { reasoning }), toolCalls });
-  ctx.emit({ type: 'usage', ...ctx.budget.totals() });
-  if (toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary') return { kind: 'reply', ...reply };
-  if (reply.finishReason === 'length') reportCut(ctx);
+  ctx.emit({
+    type: 'message',
+    text,
+    ...(reasoning && { reasoning }),
+    toolCalls,
+  });
+  ctx.emit({ type: 'usage', ...ctx.budget.totals(), context: run.fitter.replied(request, reply.usage) });
+  const isPiece = reply.finishReason === 'length';
+  if (isPiece || toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary')
+    return { kind: 'reply', ...reply };
   return finalText(reply, state, ctx);
 }
 
@@ -87,6 +106,12 @@ export async function offeredBefore(state: State, ctx: RunContext): Promise<Read
   return new Set(tools.map((tool) => tool.name));
 }
 
+function toolsFor(action: Extract<Action, { kind: 'reason' }>, ctx: RunContext): RunContext['toolSpecs'] {
+  return action.purpose === 'turn' ? ctx.toolSpecs : NO_TOOLS;
+}
+
+const NO_TOOLS: RunContext['toolSpecs'] = [];
+
 async function requestFor(
   action: Extract<Action, { kind: 'reason' }>,
   state: State,
@@ -96,7 +121,7 @@ async function requestFor(
   const request: ModelRequest = {
     model: ctx.model,
     messages: memory?.context(action.messages, state.openingCount) ?? action.messages,
-    tools: action.purpose === 'turn' ? ctx.toolSpecs : [],
+    tools: toolsFor(action, ctx),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(modelOptions && { options: modelOptions }),
     ...(stream === false && { stream }),
@@ -114,7 +139,7 @@ async function finalText(reply: Reply, state: State, ctx: RunContext): Promise<O
     return { kind: 'reply', ...reply, followUps: deliver(inbox.take(), ctx) };
   }
   if (checkAnswer === undefined) return { kind: 'reply', ...reply };
-  const check = await checkAnswer(reply.text);
+  const check = await checkAnswer(state.cutAnswer + reply.text);
   const attempt = state.refusals + 1;
   if (check.ok) {
     ctx.emit({ type: 'output-check', status: 'passed', attempt });
@@ -129,15 +154,13 @@ function deliver(inputs: readonly QueuedInput[], ctx: RunContext): readonly stri
   return inputs.map((input) => input.text);
 }
 
-function reportCut(ctx: RunContext): void {
-  const text = 'The reply reached its length limit and may be cut off.';
-  ctx.emit({ type: 'notice', level: 'warning', code: 'reply-cut', text });
-}
-
 /** Whose fault decides the form: a limit and a cancel are endings of their own, the rest is a failure. */
 function stopFor(thrown: unknown): Stop {
   if (thrown instanceof DeadlineError) {
     return { kind: 'stop', reason: 'timeout', error: { kind: 'timeout', message: thrown.message } };
+  }
+  if (thrown instanceof BudgetError) {
+    return { kind: 'stop', reason: 'budget', error: { kind: 'budget', message: thrown.message } };
   }
   if (thrown instanceof InterruptedError) {
     return { kind: 'stop', reason: 'interrupted', error: { kind: 'interrupted', message: thrown.message } };

@@ -5,7 +5,14 @@
 import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
 import { DEFAULT_ATTEMPTS } from '../tools/attempts.js';
-import { describeSubjects, type Executed, executeCall, type PreparedCall, prepareCall } from '../tools/execute.js';
+import {
+  describeSubjects,
+  type Executed,
+  executeCall,
+  type PreparedCall,
+  prepareCall,
+  RESULT_LIMIT_BYTES,
+} from '../tools/execute.js';
 import type { Effect, ToolOutput } from '../tools/types.js';
 import {
   applyEffects,
@@ -21,9 +28,14 @@ import type { RunContext } from './types.js';
 /** More side by side gains little on local files and makes the timeline hard to follow. */
 const SIDE_BY_SIDE = 4;
 
+/** What the results of one turn may have together: many calls share it alike. */
+const TURN_LIMIT_BYTES = 200_000;
+
 /** What the calls of one round share. */
 type Round = {
   readonly ctx: RunContext;
+  /** Of each result. */
+  readonly limitBytes: number;
   /** Ids of the calls between their start and their end. */
   readonly underWay: Set<string>;
   /** What the calls that ran asked for, by call id. */
@@ -36,7 +48,8 @@ type Round = {
  */
 export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Promise<readonly ToolResult[]> {
   const prepared = calls.map((call) => prepareCall(call, ctx));
-  const round: Round = { ctx, underWay: new Set(), effects: new Map() };
+  const limitBytes = Math.min(RESULT_LIMIT_BYTES, Math.floor(TURN_LIMIT_BYTES / calls.length));
+  const round: Round = { ctx, limitBytes, underWay: new Set(), effects: new Map() };
   const { roundExecutor: executor } = ctx.options;
   const stopHeartbeat = startHeartbeat(round);
   try {
@@ -110,7 +123,7 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
   );
 }
 
-async function runCall(prepared: PreparedCall, { ctx, underWay, effects }: Round): Promise<ToolResult> {
+async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effects }: Round): Promise<ToolResult> {
   const { call } = prepared;
   const { attempts } = ctx.options;
   underWay.add(call.id);
@@ -124,6 +137,7 @@ async function runCall(prepared: PreparedCall, { ctx, underWay, effects }: Round
     decide: ctx.decide,
     approve: (question) => ctx.approve(question, call.id, ctx.signal),
     emit: ctx.emit,
+    limitBytes,
     ...(attempts && { attempts }),
     review: (output) => withRefusedEffects(output, call, ctx),
   });

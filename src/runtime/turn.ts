@@ -4,7 +4,7 @@ import type { FinishReason, Usage } from '../kernel/types.js';
 import type { RunContext } from './types.js';
 
 export type Turn = {
-  /** Counts one up, emits `turn-start`, and gives the number. */
+  /** Counts one up, emits `turn-start`, and gives the number; while a turn is open, gives that one's. */
   readonly begin: (purpose: 'turn' | 'summary') => number;
   /** What the reply of the open turn was, for its end. */
   readonly replied: (finishReason: FinishReason, usage: Usage) => void;
@@ -19,6 +19,7 @@ export function createTurn(ctx: RunContext, turnsBefore: number): Turn {
   let reply: { finishReason?: FinishReason; usage: Usage } | undefined;
   return {
     begin(purpose) {
+      if (open) return number;
       number += 1;
       open = true;
       reply = undefined;

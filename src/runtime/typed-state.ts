@@ -1,10 +1,12 @@
 /** What a checkpoint holds as schemas, for a state that was stored and may not be ours. */
 import * as z from 'zod';
-import { toolCallSchema, usageSchema } from '../events/schema.js';
+import { opaqueSchema, outcomeReasonSchema, toolCallSchema, usageSchema } from '../events/schema.js';
 import { openCalls, repair } from '../kernel/transcript.js';
 import type { State } from '../kernel/types.js';
 
 const count = z.int().nonnegative();
+/** JSON has no `Infinity`, so that no limit is written as null. */
+const noLimit = z.null().transform(() => Number.POSITIVE_INFINITY);
 
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), content: z.string() }),
@@ -14,6 +16,7 @@ const message = z.discriminatedUnion('role', [
     content: z.string(),
     reasoning: z.string().optional(),
     toolCalls: z.array(toolCallSchema).optional(),
+    replay: z.strictObject({ origin: z.string(), items: z.array(opaqueSchema) }).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), content: z.string() }),
 ]);
@@ -25,13 +28,16 @@ export const stateSchema = z
     messages: z.array(message).min(1),
     openingCount: count,
     // The driver may keep limits of its own beside the kernel's; those are not part of the state.
-    limits: z.object({ maxTurns: z.int().positive(), maxOutputRetries: count.optional() }),
+    limits: z.object({ maxTurns: z.int().positive().or(noLimit), maxOutputRetries: count.or(noLimit).optional() }),
     turns: count,
     emptyReplies: count,
+    cutReplies: count,
+    cutAnswer: z.string(),
     refusals: count,
     usage: usageSchema,
     stuck: z.strictObject({ seen: z.array(z.number()), counts: z.record(z.string(), count) }),
     denials: z.record(z.string(), count),
+    endedBy: outcomeReasonSchema.optional(),
   })
   .refine((state) => state.openingCount <= state.messages.length, 'it has fewer messages than it began with')
   .refine((state) => openCalls(state.messages).length > 0 === (state.phase === 'act'), 'open calls and phase disagree')
@@ -55,7 +61,9 @@ const content = z.strictObject({
   sealedAt: z.number(),
   expiresAt: z.number().optional(),
   fingerprint: z.string(),
-  point: z.enum(['after-llm', 'after-tools', 'terminal']),
+  /** Of the run that the checkpoint began with, however often it was gone on with. */
+  runId: z.string().optional(),
+  point: z.enum(['after-llm', 'after-tools', 'after-input', 'terminal']),
   state: z.unknown(),
 });
 

@@ -1,5 +1,5 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
-import type { ApprovalAnswer, ApprovalQuestion, EventBody } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, EventBody, WindowSize } from '../events/types.js';
 import type { Limits, Outcome } from '../kernel/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider, ToolSpec } from '../providers/types.js';
@@ -32,6 +32,11 @@ export type RunContext = {
   /** Asks the person; resolves `no` at once where nobody can answer. */
   readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
   readonly budget: Budget;
+  /**
+   * How large the model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept
+   * within none.
+   */
+  readonly window?: () => Promise<WindowSize>;
   /** What the whole tree did to files and which commands it ran. */
   readonly ledger: Ledger;
   /** What a library user changed about this run. */

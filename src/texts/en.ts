@@ -10,6 +10,10 @@ export const en = {
   noTurns: 'summary',
   retry: (attempt: number, maxAttempts: number, wait: string, reason: string) =>
     `${reason.replace(/[.:]?\s*$/, '.')} Trying again in ${wait} (${attempt} of ${maxAttempts}).`,
+  shortened: (operation: 'shrink' | 'summary' | 'trim', before: number, after: number) =>
+    `${SHORTENED[operation]} to keep within the model's window: ${grouped(before)} → ${grouped(after)} tokens`,
+  fallback: (from: string, to: string, reason: string) =>
+    `${reason.replace(/[.:]?\s*$/, '.')} Going on with the model ${to} in place of ${from}.`,
   incomplete: '(this reply was dropped before its end)',
   warning: 'warning',
   error: 'error',
@@ -40,9 +44,15 @@ export const en = {
   moreStdin: 'Reading standard input to its end (Ctrl-D at a terminal, Ctrl-C to stop).',
 } as const;
 
+const SHORTENED = {
+  shrink: 'old results shortened',
+  summary: 'the older part summed up',
+  trim: 'the older part left out',
+} as const;
+
 export type Texts = typeof en;
 
 /** 1234567 → 1,234,567. Not `toLocaleString`, whose first call loads ICU's number formats: 26 ms. */
-function grouped(count: number): string {
+export function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }

@@ -8,8 +8,9 @@ import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
+import { keepWhole } from './keep-whole.js';
 import type { AdvertisedTool } from './spec.js';
-import { truncateOutput } from './truncate.js';
+import { cutMiddle, joinCut } from './truncate.js';
 import type { Tool, ToolContext, ToolOutput } from './types.js';
 
 /** A call whose arguments fit its tool, or the result that it gets without being run. */
@@ -46,12 +47,14 @@ export type ExecuteOptions = {
   readonly emit: (body: EventBody) => void;
   /** `DEFAULT_ATTEMPTS` if absent. */
   readonly attempts?: AttemptPolicy;
+  /** Of the result that the model gets; `RESULT_LIMIT_BYTES` if absent. */
+  readonly limitBytes?: number;
   /** May change what the tool gave back, before anyone is told of it. */
   readonly review?: (output: ToolOutput) => ToolOutput;
 };
 
 /** No tool's result may fill the window by itself; each tool cuts more wisely, and earlier, on its own. */
-const RESULT_LIMIT_BYTES = 30_000;
+export const RESULT_LIMIT_BYTES = 20_000;
 
 /** The tools a worker may call, and how they were advertised to it. */
 type OfferedTools = { readonly tools: ReadonlyMap<string, Tool>; readonly toolSpecs: readonly AdvertisedTool[] };
@@ -112,7 +115,7 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
     // A question that breaks off, say. The call has started, so it ends, and the run goes on.
     (thrown: unknown) => (context.signal.aborted ? interrupted : notRun(failureOf(thrown, call.name, context.signal))),
   );
-  const text = truncateOutput(context.mask(output.output), RESULT_LIMIT_BYTES);
+  const text = await withinLimit(context.mask(output.output), call, options);
   const { ok, touched, command, display } = output;
   // A limit that ends a tool is told as one, and not as a cancel.
   const isLimit = output.code === 'interrupted' && context.signal.reason instanceof DeadlineError;
@@ -132,6 +135,17 @@ export async function executeCall(prepared: PreparedCall, options: ExecuteOption
     ...(display && { display }),
   });
   return { ...output, output: text, callId: call.id, durationMs, ran, attempts, ...(denied && { denied }) };
+}
+
+async function withinLimit(
+  text: string,
+  { id }: ToolCall,
+  { limitBytes = RESULT_LIMIT_BYTES, context }: ExecuteOptions,
+): Promise<string> {
+  const cut = cutMiddle(text, limitBytes);
+  if (cut === undefined) return text;
+  const file = await keepWhole(text, id, context);
+  return joinCut(cut, file === undefined ? ' and lost: it could not be kept' : `; the whole of it is in ${file}`);
 }
 
 function titleOf({ tool, input, subjects, problem }: PreparedCall): string {

@@ -10,11 +10,13 @@ export type Cut = {
   readonly omittedLines: number;
 };
 
-/** `text` if it has at most `maxBytes` of UTF-8, else its head and tail with a line between them that says what is left out. */
-export function truncateOutput(text: string, maxBytes: number): string {
-  const cut = cutMiddle(text, maxBytes);
-  if (cut === undefined) return text;
-  const mark = `[… ${cut.omittedBytes} bytes (${cut.omittedLines} lines) left out …]`;
+/**
+ * The head and the tail of a cut text with a line between them that says what is left out, and how to get it where there
+ * is a way.
+ */
+export function joinCut(cut: Cut, howToGetIt = ''): string {
+  const lines = cut.omittedLines === 1 ? '1 line' : `${cut.omittedLines} lines`;
+  const mark = `[… ${cut.omittedBytes} bytes (${lines}) left out${howToGetIt} …]`;
   return `${cut.head}${cut.head.endsWith('\n') ? '' : '\n'}${mark}${cut.tail.startsWith('\n') ? '' : '\n'}${cut.tail}`;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  canonicalName,
   flagText,
   GROUPS,
   isFileVariable,
@@ -83,8 +84,20 @@ const ANY = {
   invalid: [],
 } as const;
 
+const PROXY = {
+  valid: [
+    ['http://proxy:3128', 'http://proxy:3128'],
+    ['https://user:p%40ss@proxy.example.com', 'https://user:p%40ss@proxy.example.com'],
+    ['proxy.example.com:3128', 'http://proxy.example.com:3128'],
+    ['user:pass@[::1]:8080', 'http://user:pass@[::1]:8080'],
+    ['socks5h://127.0.0.1:1080', 'socks5h://127.0.0.1:1080'],
+  ],
+  invalid: ['', 'http://', 'a b', 'http://proxy:port', '://'],
+} as const;
+const HEADER_VALUE = { valid: [['org-123 a', 'org-123 a']], invalid: ['', 'a\nb', 'ä'] } as const;
+
 type Forms = {
-  readonly valid: readonly (readonly [string, string | number | boolean])[];
+  readonly valid: readonly (readonly [string, unknown])[];
   readonly invalid: readonly string[];
 };
 
@@ -97,6 +110,49 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
   CHATCLI_BASE_URL: URL_,
   OPENAI_BASE_URL: URL_,
   CHATCLI_SCRIPT: LINE,
+  CHATCLI_TOOL_PROTOCOL: {
+    valid: [
+      ['auto', 'auto'],
+      ['Native', 'native'],
+      ['text', 'text'],
+    ],
+    invalid: ['none', 'xml', ''],
+  },
+  OPENAI_ORG_ID: HEADER_VALUE,
+  OPENAI_PROJECT_ID: HEADER_VALUE,
+  CHATCLI_FALLBACK_MODELS: {
+    valid: [
+      ['a', ['a']],
+      ['openai/gpt-5, b:free ,c', ['openai/gpt-5', 'b:free', 'c']],
+    ],
+    invalid: ['', ',', 'a,,b', 'a,a', 'a,\u001b[31m'],
+  },
+  CHATCLI_CONTEXT_WINDOW: {
+    valid: [
+      ['1000', 1000],
+      ['131072', 131_072],
+    ],
+    invalid: ['999', '128k', '-1', '128,000'],
+  },
+  HTTPS_PROXY: PROXY,
+  HTTP_PROXY: PROXY,
+  ALL_PROXY: PROXY,
+  NO_PROXY: ANY,
+  CHATCLI_CA_BUNDLE: LINE,
+  CHATCLI_HEADERS: {
+    valid: [
+      ['X-Team: a b', { 'x-team': 'a b' }],
+      [
+        'Authorization: Basic YTpi\r\n\n  X-Empty:\nX-Url: http://a:1/?b',
+        {
+          authorization: 'Basic YTpi',
+          'x-empty': '',
+          'x-url': 'http://a:1/?b',
+        },
+      ],
+    ],
+    invalid: ['', 'X-Team', 'X Team: a', ': a', 'X-Team: ä', 'X-A: 1\nx-a: 2'],
+  },
   CHATCLI_PRICE_INPUT: USD_PER_MILLION,
   CHATCLI_PRICE_OUTPUT: USD_PER_MILLION,
   OPENROUTER_API_KEY: KEY,
@@ -120,6 +176,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     invalid: ['0', '0.0', '-1', '$5', 'ten'],
   },
   CHATCLI_TIMEOUT: TIME,
+  CHATCLI_OPENAI_API: {
+    valid: [
+      ['auto', 'auto'],
+      ['Chat', 'chat'],
+      ['RESPONSES', 'responses'],
+    ],
+    invalid: ['completions', ''],
+  },
   CHATCLI_APPROVAL_MODE: {
     valid: [
       ['read-only', 'read-only'],
@@ -140,6 +204,16 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
       ['20', 20],
     ],
     invalid: ['21', '-1', 'many'],
+  },
+  CHATCLI_SEND_REASONING: {
+    valid: [
+      ['auto', 'auto'],
+      ['Always', 'always'],
+      ['on', 'always'],
+      ['never', 'never'],
+      ['off', 'never'],
+    ],
+    invalid: ['yes please', 'sometimes'],
   },
   CHATCLI_FIRST_BYTE_TIMEOUT: TIME,
   CHATCLI_IDLE_TIMEOUT: TIME,
@@ -175,7 +249,7 @@ describe('the schema', () => {
   it.each(names.flatMap((name) => FORMS[name].valid.map(([text, value]) => [name, text, value] as const)))(
     '%s takes %j as %j',
     (name, text, value) => {
-      expect(variable(name).type.parse(text)).toBe(value);
+      expect(variable(name).type.parse(text)).toEqual(value);
     },
   );
 
@@ -199,12 +273,15 @@ describe('the schema', () => {
   it('has the defaults that the README promises', () => {
     const defaults = names.flatMap((name) => (variable(name).default ? [[name, variable(name).default]] : []));
     expect(Object.fromEntries(defaults)).toEqual({
+      CHATCLI_TOOL_PROTOCOL: 'auto',
       CHATCLI_AGENT_WORKER_MAX_TURNS: '30',
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
+      CHATCLI_OPENAI_API: 'auto',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',
       CHATCLI_IDLE_TIMEOUT: '75s',
+      CHATCLI_SEND_REASONING: 'auto',
     });
   });
 
@@ -217,6 +294,19 @@ describe('the schema', () => {
       expect(Object.keys(GROUPS)).toContain(variable(name).group);
       expect(variable(name).help).toMatch(/^[^\n|]+\.$/);
     }
+  });
+});
+
+describe('canonicalName', () => {
+  it.each([
+    ['https_proxy', 'HTTPS_PROXY'],
+    ['no_proxy', 'NO_PROXY'],
+    ['HTTPS_PROXY', 'HTTPS_PROXY'],
+    ['Https_Proxy', 'Https_Proxy'],
+    ['openai_api_key', 'openai_api_key'],
+    ['path', 'path'],
+  ])('of %s is %s', (name, expected) => {
+    expect(canonicalName(name)).toBe(expected);
   });
 });
 

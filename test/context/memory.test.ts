@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens, fullMemory, windowMemory } from '../../src/context/memory.js';
+import { fullMemory, windowMemory } from '../../src/context/memory.js';
+import { estimateTokens } from '../../src/context/tokens.js';
 import { openCalls, repair } from '../../src/kernel/transcript.js';
 import type { Message } from '../../src/kernel/types.js';
 
@@ -20,7 +21,9 @@ describe('the estimate of tokens', () => {
     ['counts nothing for nothing', '', 0],
     ['counts each Han character', '日本', 2],
     ['counts kana and Hangul', 'かカ한', 3],
-    ['adds both kinds', '日本 abc', 3],
+    ['counts two digits as one', '2026', 2],
+    ['counts two signs as one', '});;', 2],
+    ['adds all kinds', '日本 abc 12', 5],
   ])('%s', (_, text, tokens) => {
     expect(estimateTokens(text)).toBe(tokens);
   });

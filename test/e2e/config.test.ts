@@ -41,12 +41,24 @@ const INVALID: Readonly<Record<string, readonly [value: string, allowed: string]
   CHATCLI_MAX_RETRIES: ['21', COUNT],
   CHATCLI_FIRST_BYTE_TIMEOUT: ['10 minutes', DURATION],
   CHATCLI_IDLE_TIMEOUT: ['-5s', DURATION],
+  HTTPS_PROXY: ['user:pass-word@proxy:port', 'the URL of a proxy'],
+  HTTP_PROXY: ['http://proxy:port', 'the URL of a proxy'],
+  ALL_PROXY: ['two words', 'the URL of a proxy'],
+  CHATCLI_CA_BUNDLE: ['a\u0001b', TEXT],
+  CHATCLI_HEADERS: ['X-Team without a colon', 'one "Name: value" a line'],
+  OPENAI_ORG_ID: ['größer', 'printable ASCII characters'],
+  OPENAI_PROJECT_ID: ['größer', 'printable ASCII characters'],
+  CHATCLI_FALLBACK_MODELS: ['a,,b', 'names with commas'],
+  CHATCLI_CONTEXT_WINDOW: ['128k', COUNT],
   LOG_LEVEL: ['loud', 'debug, info, warn, error, silent'],
   CHATCLI_LOG_FILE: ['a\u0001b', TEXT],
   CHATCLI_AGENT_CODER_MODEL: ['a\u0001b', TEXT],
   CHATCLI_AGENT_CODER_MAX_TURNS: ['many', COUNT],
   CHATCLI_AGENT_CODER_TIMEOUT: ['10d', DURATION],
 };
+
+/** Never shown, since it is or may hold a secret. */
+const isHidden = (name: string) => /_API_KEY$|_PROXY$|_HEADERS$/.test(name);
 
 const printed = (value: string) => value.replace('\u0001', '\\u{1}');
 
@@ -63,7 +75,6 @@ describe('a value that is not valid', () => {
   it.concurrent.each(Object.entries(INVALID))(
     'of %s is exit 3: named with its value and what is allowed, and nothing is sent',
     async (name, [value, allowed]) => {
-      const isKey = name.endsWith('_API_KEY');
       const run = await play(TURNS, ['agent', 'x'], { env: { [name]: value } });
 
       expect({ exitCode: run.exitCode, stdout: run.stdout, requests: run.requests.length }).toEqual({
@@ -72,10 +83,10 @@ describe('a value that is not valid', () => {
         requests: 0,
       });
       expect(run.stderr).toContain(
-        `${name}=${isKey ? `(not shown, ${value.length} characters)` : `"${printed(value)}"`}`,
+        `${name}=${isHidden(name) ? `(not shown, ${value.length} characters)` : `"${printed(value)}"`}`,
       );
       expect(run.stderr).toContain(`allowed is ${allowed}`);
-      expect(run.stderr.includes(value)).toBe(!isKey && !value.includes('\u0001'));
+      expect(run.stderr.includes(value)).toBe(!isHidden(name) && !value.includes('\u0001'));
     },
   );
 

@@ -39,6 +39,12 @@ export function taskIn(request: RecordedRequest | undefined): string {
   return messages.find(({ role }) => role === 'user')?.content ?? '';
 }
 
+/** The text of a request's newest message. */
+export function lastMessageIn(request: RecordedRequest | undefined): string {
+  const messages: Loose[] = request?.body.messages ?? [];
+  return messages.at(-1)?.content ?? '';
+}
+
 export function toolsIn(request: RecordedRequest | undefined): readonly string[] {
   const tools: Loose[] = request?.body.tools ?? [];
   return tools.map((tool) => tool.function.name);

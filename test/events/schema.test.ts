@@ -8,8 +8,11 @@ const toolCalls = [{ id: 'c', name: 'shell', arguments: '{' }];
 const error = { kind: 'provider', message: 'm', hint: 'h' };
 const proof = { filesChanged: ['a'], commandsSinceLastEdit: [{ command: 'ls', exitCode: null }] };
 
+/** Of each member of a union by itself. */
+type WithoutType<Body> = Body extends unknown ? Omit<Body, 'type'> : never;
+
 /** Each kind with all its fields. */
-const FULL: { readonly [Kind in EventBody['type']]: Omit<Extract<EventBody, { type: Kind }>, 'type'> } = {
+const FULL: { readonly [Kind in EventBody['type']]: WithoutType<Extract<EventBody, { type: Kind }>> } = {
   'run-start': { task: 't', model: 'm', cwd: '/', maxTurns: 3, timeoutMs: 0 },
   'turn-start': { turn: 1, purpose: 'summary' },
   'text-delta': { text: '' },
@@ -31,6 +34,7 @@ const FULL: { readonly [Kind in EventBody['type']]: Omit<Extract<EventBody, { ty
     command: { command: 'ls', exitCode: 1 },
     display: { kind: 'diff', path: 'a', added: 1, removed: 0, lines: [{ sign: '+', line: 1, text: 't' }], omitted: 1 },
   },
+  fallback: { from: 'a', to: 'b', reason: 'r' },
   'approval-request': {
     approvalId: 'a',
     callId: 'c',
@@ -43,7 +47,16 @@ const FULL: { readonly [Kind in EventBody['type']]: Omit<Extract<EventBody, { ty
   'approval-response': { approvalId: 'a', answer: 'once' },
   'turn-end': { turn: 1, finishReason: 'length', usage: NO_USAGE },
   retry: { attempt: 1, maxAttempts: 3, waitMs: 0.5, reason: 'r' },
-  usage: { usage: NO_USAGE, costUsd: null },
+  usage: {
+    usage: NO_USAGE,
+    costUsd: null,
+    context: {
+      tokens: 9,
+      isEstimate: true,
+      window: { tokens: 99, source: 'table' },
+      parts: { system: 1, tools: 2, user: 1, assistant: 2, results: 3 },
+    },
+  },
   'worker-start': { index: 0, total: 1, task: 't' },
   'worker-end': { index: 0, total: 1, status: 'timed-out', durationMs: 1, turns: 0, error },
   input: { inputId: 'i', kind: 'steer', status: 'dropped', text: 't' },
@@ -54,7 +67,21 @@ const FULL: { readonly [Kind in EventBody['type']]: Omit<Extract<EventBody, { ty
   notice: { level: 'info', code: 'c', text: 't' },
   'run-end': { reason: 'answered', answer: 'a', turns: 1, usage: NO_USAGE, proof, durationMs: 1, error },
 };
-const full = Object.entries(FULL).map(([type, body]) => [type, { ...stamp, type, ...body }] as const);
+/** The other form of a kind that has two. */
+const SHRUNK = {
+  ...stamp,
+  type: 'context',
+  operation: 'shrink',
+  reason: 'window',
+  messages: 3,
+  tokensBefore: 9,
+  tokensAfter: 5,
+  windowTokens: 10,
+};
+const full = [
+  ...Object.entries(FULL).map(([type, body]) => [type, { ...stamp, type, ...body }] as const),
+  ['context that was made shorter', SHRUNK] as const,
+];
 
 const problemOf = (value: unknown): string => {
   try {
@@ -90,11 +117,13 @@ describe('the schema of events', () => {
     expect(problemOf(value)).toMatch(problem);
   });
 
-  it('is to be had as a JSON Schema with one closed variant for each kind', () => {
-    const schema = eventJsonSchema() as { oneOf: readonly { properties: object; additionalProperties: boolean }[] };
+  it('is to be had as a JSON Schema with closed variants for each kind', () => {
+    type Variant = { readonly properties: object; readonly additionalProperties: boolean };
+    const schema = eventJsonSchema() as { oneOf: readonly (Variant | { readonly oneOf: readonly Variant[] })[] };
     expect(schema.oneOf).toHaveLength(eventSchema.options.length);
-    expect(schema.oneOf.every((variant) => variant.additionalProperties === false)).toBe(true);
-    expect(schema.oneOf.map((variant) => variant.properties)).toContainEqual(
+    const variants = schema.oneOf.flatMap((variant) => ('oneOf' in variant ? variant.oneOf : [variant]));
+    expect(variants.every((variant) => variant.additionalProperties === false)).toBe(true);
+    expect(variants.map((variant) => variant.properties)).toContainEqual(
       expect.objectContaining({ type: { type: 'string', const: 'tool-heartbeat' }, callIds: expect.anything() }),
     );
   });

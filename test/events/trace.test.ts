@@ -29,6 +29,14 @@ describe('the traces', () => {
     expect(traces.of('c')).toBeUndefined();
   });
 
+  it('keep a checkpoint without its token, which is as long as the run', () => {
+    const { traces, send, begin } = stream();
+    begin('a');
+    const sent = send('a', { type: 'checkpoint', point: 'after-llm', token: 'cc1.long.long' });
+    expect(traces.of('a')?.events[1]).toEqual({ ...sent, token: '' });
+    expect(sent).toMatchObject({ token: 'cc1.long.long' });
+  });
+
   it('keep the first 2,000 events of a run, and say that there were more', () => {
     const { traces, begin, delta } = stream();
     begin('a');

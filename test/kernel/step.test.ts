@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addUsage, InvalidStep, NO_USAGE, observe, reopen, start } from '../../src/kernel/step.js';
-import type { Message, Observation, Step, ToolCall, ToolResult } from '../../src/kernel/types.js';
+import { openCalls, taskOf } from '../../src/kernel/transcript.js';
+import type { Message, Observation, OutcomeReason, Step, Stop, ToolCall, ToolResult } from '../../src/kernel/types.js';
 
 const TASK: readonly Message[] = [
   { role: 'system', content: 'You code.' },
@@ -18,6 +19,7 @@ const reply = (fields: Partial<Extract<Observation, { kind: 'reply' }>>): Observ
 });
 const says = (text: string) => reply({ text });
 const calls = (...toolCalls: ToolCall[]) => reply({ toolCalls, finishReason: 'tool_calls' });
+const cut = (text: string, ...toolCalls: ToolCall[]) => reply({ text, toolCalls, finishReason: 'length' });
 const ok = (callId: string, output = 'fine'): ToolResult => ({ callId, output, ok: true });
 const results = (...list: ToolResult[]): Observation => ({ kind: 'results', results: list });
 const play = (seen: readonly Observation[], maxTurns = 30): Step =>
@@ -46,6 +48,8 @@ describe('the first step', () => {
         limits: { maxTurns: 3 },
         turns: 0,
         emptyReplies: 0,
+        cutReplies: 0,
+        cutAnswer: '',
         refusals: 0,
         usage: NO_USAGE,
         stuck: { seen: [], counts: {} },
@@ -69,7 +73,8 @@ describe('what comes next', () => {
       [reply({ toolCalls: [call('a')], finishReason: 'length' })],
       'reason',
     ],
-    ['takes text that was cut off as the answer', [reply({ text: 'Half', finishReason: 'length' })], 'finish'],
+    ['asks a text that was cut off to go on', [cut('Half')], 'reason'],
+    ['ends with the last piece of a text that was cut off', [cut('Half'), says(' and half')], 'finish'],
   ])('%s', (_, seen, kind) => {
     expect(play(seen).action.kind).toBe(kind);
   });
@@ -102,6 +107,41 @@ describe('how a run ends', () => {
       'timed out with the last words',
       [...rounds(1, () => 'x', 'Looking.'), { kind: 'stop', reason: 'timeout' }],
       { reason: 'timeout', answer: 'Looking.' },
+    ],
+    [
+      'answered by all pieces of a text that was cut off',
+      [cut('One, '), cut('two, '), says('three.')],
+      { reason: 'answered', answer: 'One, two, three.' },
+    ],
+    [
+      'answered without the piece before a call, which was no piece of the answer',
+      [cut('One, '), calls(call('a')), results(ok('a')), says('Done.')],
+      { reason: 'answered', answer: 'Done.' },
+    ],
+    [
+      'answered without the text beside a call that was cut off',
+      [cut('I write: ', call('a')), says('Done.')],
+      { reason: 'answered', answer: 'Done.' },
+    ],
+    [
+      'ended by a limit, with its pieces, when four replies in a row were cut off',
+      [cut('1'), cut('2'), cut('3'), cut('4')],
+      { reason: 'budget', answer: '1234', error: { kind: 'budget', message: expect.stringContaining('4 times') } },
+    ],
+    [
+      'ended by a limit when four calls in a row were cut off',
+      ['a', 'b', 'c', 'd'].map((id) => cut('', call(id))),
+      { reason: 'budget' },
+    ],
+    [
+      'answered when a whole reply stands between those that were cut off',
+      [cut('1'), cut('2'), cut('3'), calls(call('a')), results(ok('a')), cut('4'), says('5')],
+      { reason: 'answered', answer: '45' },
+    ],
+    [
+      'timed out with the pieces of the answer',
+      [cut('One, '), { kind: 'stop', reason: 'timeout', text: 'tw' }],
+      { reason: 'timeout', answer: 'One, tw' },
     ],
     [
       'timed out with what had arrived of the reply that was dropped',
@@ -183,6 +223,12 @@ describe('the turn limit', () => {
     const step = observe(limited.state, says(text));
     expect(step.action).toMatchObject({ end: { reason: 'turn-limit', answer: 'On it.' } });
     expect(step.state.messages).toEqual(limited.state.messages);
+  });
+
+  it('does not give out as a summary what the content filter cut off', () => {
+    const step = play([...three, reply({ text: 'So f', finishReason: 'content_filter' })], 3);
+    expect(step.action).toMatchObject({ end: { reason: 'failed', error: { kind: 'provider' } } });
+    expect(step.state.messages.at(-1)).toMatchObject({ role: 'user' });
   });
 
   it('lets the last turn answer', () => {
@@ -304,11 +350,28 @@ describe('the history', () => {
     expect(step.state.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('cut off') });
   });
 
+  it('asks a text that was cut off to go on, behind its piece', () => {
+    expect(play([cut('Half')]).state.messages.slice(2)).toEqual([
+      { role: 'assistant', content: 'Half' },
+      { role: 'user', content: expect.stringContaining('cut off') },
+    ]);
+  });
+
   it('keeps reasoning with its message and stores no empty reply', () => {
     const step = play([says(''), reply({ text: 'Done.', reasoning: 'Hm.' })]);
     expect(step.state.messages.slice(2)).toEqual([
       { role: 'user', content: expect.stringContaining('empty') },
       { role: 'assistant', content: 'Done.', reasoning: 'Hm.' },
+    ]);
+  });
+
+  it('keeps what the provider wants back with its message', () => {
+    const replay = { origin: 'p:api', items: [{ type: 'reasoning', sealed: 'x' }] };
+    const step = play([reply({ toolCalls: [call('a')], replay }), results(ok('a')), says('Done.')]);
+    expect(step.state.messages.slice(2)).toEqual([
+      { role: 'assistant', content: '', toolCalls: [call('a')], replay },
+      { role: 'tool', callId: 'a', name: 'read_file', content: 'fine' },
+      { role: 'assistant', content: 'Done.' },
     ]);
   });
 
@@ -418,10 +481,70 @@ describe('reopening a stored state', () => {
     expect(reopen(JSON.parse(JSON.stringify(step.state)))).toEqual(step);
   });
 
-  it('refuses a run that had ended', () => {
-    const { state } = play([says('Done.')]);
+  it.each([
+    ['with its answer', play([says('Done.')]).state],
+    ['as a state of before tells, without how', { ...play([says('Done.')]).state, endedBy: undefined }],
+  ])('refuses a run that had ended %s', (_, state) => {
     expect(() => reopen(state)).toThrow(InvalidStep);
     expect(() => reopen(state)).toThrow('has ended');
+  });
+
+  const stopped = (reason: Stop['reason']): Observation[] => [calls(call('a')), { kind: 'stop', reason }];
+  const refused = [0, 1, 2, 3].map((n) => reply({ text: `{${n}`, refusal: `Bad ${n}.` }));
+  it.each<[string, readonly Observation[], OutcomeReason, RegExp]>([
+    ['was cancelled', stopped('interrupted'), 'interrupted', /cancelled before it was finished/],
+    ['ran out of time', stopped('timeout'), 'timeout', /time limit/],
+    ['ran out of budget', stopped('budget'), 'budget', /budget/],
+    ['failed', stopped('failed'), 'failed', /failed/],
+    ['was denied what it needed', refusals('x', 'x', 'x'), 'denied', /denied/],
+    ['went in circles', rounds(5, () => 'same'), 'stuck', /circles.*another way/],
+    ['said nothing', [says(''), says(''), says('')], 'failed', /failed/],
+    ['gave no answer that fits', refused, 'failed', /failed/],
+    ['reached its turn limit', [...rounds(8, String), says('So far.')], 'turn-limit', /turn limit.*new turns/],
+    [
+      'was cancelled in its summary',
+      [...rounds(8, String), ...stopped('interrupted').slice(1)],
+      'interrupted',
+      /cancel/,
+    ],
+  ])('goes on with one that %s, and tells the model so', (_, seen, endedBy, told) => {
+    const { state, action } = play(seen, 8);
+    expect({ action, state }).toMatchObject({ action: { kind: 'finish' }, state: { phase: 'finished', endedBy } });
+    const again = reopen(JSON.parse(JSON.stringify(state)));
+    const mark = again.state.messages.at(-1);
+    expect(again.state.messages).toEqual([...state.messages, mark]);
+    expect(mark).toEqual({ role: 'user', content: expect.stringMatching(told) });
+    expect(mark?.content).toContain('It goes on now');
+    expect(again.action).toEqual({ kind: 'reason', messages: again.state.messages, purpose: 'turn' });
+    expect(openCalls(again.state.messages)).toEqual([]);
+    // It is a state like any other, and what ended it does not end it at once again.
+    expect(again.state).not.toHaveProperty('endedBy');
+    const next = observe(again.state, calls(call('z', 'shell', 'x')));
+    expect(next.action).toMatchObject({ kind: 'act' });
+    expect(observe(next.state, results({ ...denied('z'), output: 'same' })).action).toMatchObject({ purpose: 'turn' });
+    expect(observe(again.state, says('')).action).toMatchObject({ kind: 'reason' });
+    expect(observe(again.state, reply({ text: '{', refusal: 'Bad.' })).action).toMatchObject({ kind: 'reason' });
+  });
+
+  it('keeps what counts for the whole run: its turns, its spending, and where it began', () => {
+    const { state } = play(stopped('interrupted'));
+    expect(reopen(state).state).toMatchObject({ turns: 1, usage: state.usage, openingCount: 2, limits: state.limits });
+  });
+
+  it('tells it once, however often the run ends before anything more is said', () => {
+    const again = reopen(play(stopped('interrupted')).state);
+    const twice = reopen(observe(again.state, { kind: 'stop', reason: 'interrupted' }).state);
+    expect(twice).toEqual(again);
+    const other = reopen(observe(again.state, { kind: 'stop', reason: 'timeout' }).state);
+    expect(other.state.messages).toHaveLength(again.state.messages.length + 1);
+  });
+
+  it.each([
+    ['the last message that it began with', TASK, 'Fix it.'],
+    ['nothing where that is no task', TASK.slice(0, 1), ''],
+    ['nothing where there is none', [], ''],
+  ])('knows its task: %s', (_, messages, task) => {
+    expect(taskOf(start(messages, { maxTurns: 3 }).state)).toBe(task);
   });
 });
 
@@ -448,5 +571,46 @@ describe('observations that do not fit are refused, saying why', () => {
       expect.objectContaining({ name: 'InvalidStep', message: expect.stringContaining(words) }),
     );
     expect(state).toEqual(copy);
+  });
+});
+
+describe('a history made shorter by the driver', () => {
+  const shorter: Message[] = [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'Task, and what was done.' },
+  ];
+  const context = (messages: readonly Message[], openingCount = messages.length): Observation => ({
+    kind: 'context',
+    messages,
+    openingCount,
+  });
+  const pair: Message[] = [
+    { role: 'assistant', content: '', toolCalls: [call('x')] },
+    { role: 'tool', callId: 'x', name: 'read_file', content: 'X' },
+  ];
+
+  it('takes the place of the old one, and the same is asked', () => {
+    const step = observe(play(rounds(2, String)).state, context([...shorter, ...pair], 2));
+    expect(step.action).toEqual({ kind: 'reason', messages: [...shorter, ...pair], purpose: 'turn' });
+    expect(step.state).toMatchObject({ openingCount: 2, turns: 2 });
+  });
+
+  it('is taken before the summary at a turn limit too', () => {
+    const step = observe(play(rounds(1, String), 1).state, context(shorter));
+    expect(step.action).toEqual({ kind: 'reason', messages: shorter, purpose: 'summary' });
+  });
+
+  it.each<[string, readonly Observation[], Observation]>([
+    ['that is empty', [], context([], 0)],
+    ['with a call without its result', [], context([...shorter, ...pair.slice(0, 1)], 1)],
+    ['with a result without its call', [], context([...shorter, ...pair.slice(1)], 1)],
+    ['that begins with more messages than it has', [], context(shorter, 3)],
+    ['that begins with none', [], context(shorter, 0)],
+    ['while calls are open', [calls(call('a'))], context(shorter)],
+  ])('is refused when it is one %s', (_, seen, observation) => {
+    const { state } = play(seen);
+    const before = structuredClone(state);
+    expect(() => observe(state, observation)).toThrow(InvalidStep);
+    expect(state).toEqual(before);
   });
 });

@@ -332,6 +332,6 @@ describe('a checkpoint', () => {
       codeOf(() => at(1_000).open(token, fingerprint)),
       codeOf(() => at(0).open(token, other)),
     ]).toEqual(['bad-signature', 'expired', 'other-config']);
-    expect(reopen(at(999).open(token, fingerprint)).action).toMatchObject({ kind: 'act', calls: [{ id: 'a' }] });
+    expect(reopen(at(999).open(token, fingerprint).state).action).toMatchObject({ kind: 'act', calls: [{ id: 'a' }] });
   });
 });

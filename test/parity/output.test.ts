@@ -86,7 +86,7 @@ it('asks again in the same conversation until the answer fits, and gives its val
   expect(disorder(spent.events)).toEqual([]);
 });
 
-it('fails at blank endings without storing an assistant message, keeps their usage, and takes a text that was cut off for an answer [row 51]', async () => {
+it('fails at blank endings without storing an assistant message, keeps their usage, and goes on with a text that was cut off [row 51]', async () => {
   const states: State[] = [];
   const options = { onState: (state: State) => void states.push(state) };
   const blank = await bench({ turns: () => ends('length', '', { promptTokens: 5, completionTokens: 1 }), options });
@@ -95,8 +95,8 @@ it('fails at blank endings without storing an assistant message, keeps their usa
   expect(blank.outcome.usage).toMatchObject({ requests: 3, promptTokens: 15, completionTokens: 3 });
   expect(states.at(-1)?.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
 
-  const cut = await bench({ turns: [ends('length', 'Half of')] });
-  expect(cut.outcome).toMatchObject({ reason: 'answered', answer: 'Half of' });
+  const cut = await bench({ turns: [ends('length', 'Half of'), says(' it.')] });
+  expect(cut.outcome).toMatchObject({ reason: 'answered', answer: 'Half of it.' });
   expect(cut.events.flatMap((event) => (event.type === 'notice' ? [event.code] : []))).toEqual(['reply-cut']);
 });
 

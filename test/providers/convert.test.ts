@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/kernel/types.js';
 import { createConverter } from '../../src/providers/convert.js';
+import type { ReasoningForm } from '../../src/providers/presets.js';
 
-const plain = createConverter({ sendReasoning: false });
-const thinking = createConverter({ sendReasoning: true });
+const ORIGIN = 'somebody:chat';
+const converter = (reasoning: ReasoningForm, sendsCallExtras = true) =>
+  createConverter({ origin: ORIGIN, reasoning, sendsCallExtras });
+const plain = converter('none');
 const call = (args: string) => ({ id: 'k1', name: 'read', arguments: args });
 const asked = (args: string): Message => ({ role: 'assistant', content: '', reasoning: 'hm', toolCalls: [call(args)] });
 const sent = (args: string) => [{ id: 'k1', type: 'function', function: { name: 'read', arguments: args } }];
@@ -40,13 +43,71 @@ describe('a message', () => {
     expect(plain.messages([asked('{ "a" : 1e2 }')])).toMatchObject([{ tool_calls: sent('{ "a" : 1e2 }') }]);
   });
 
-  it('carries its reasoning only where the endpoint wants it, and only beside calls', () => {
-    const without: Message = { role: 'assistant', content: '', toolCalls: [call('{}')] };
-    const answer: Message = { role: 'assistant', content: 'A', reasoning: 'hm' };
-    const fields = (messages: readonly object[]) =>
-      messages.map((message) => ('reasoning_content' in message ? message.reasoning_content : null));
-    expect(fields(plain.messages([asked('{}'), without, answer]))).toEqual([null, null, null]);
-    expect(fields(thinking.messages([asked('{}'), without, answer]))).toEqual(['hm', '', null]);
+  describe('carries its reasoning', () => {
+    const items = [{ type: 'reasoning.encrypted', data: 'x' }];
+    const messages: readonly Message[] = [
+      asked('{}'),
+      { role: 'assistant', content: '', toolCalls: [call('{}')] },
+      { role: 'assistant', content: 'A', reasoning: 'hm' },
+      { role: 'assistant', content: 'B' },
+      { ...asked('{}'), replay: { origin: ORIGIN, items } } as Message,
+    ];
+    const part = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] };
+    const calling = { role: 'assistant', content: null, tool_calls: sent('{}') };
+
+    it.each<[ReasoningForm, readonly object[]]>([
+      ['none', [calling, calling, { role: 'assistant', content: 'A' }, { role: 'assistant', content: 'B' }, calling]],
+      [
+        'reasoning_content',
+        [
+          { ...calling, reasoning_content: 'hm' },
+          { ...calling, reasoning_content: '' },
+          { role: 'assistant', content: 'A', reasoning_content: 'hm' },
+          { role: 'assistant', content: 'B', reasoning_content: '' },
+          { ...calling, reasoning_content: 'hm' },
+        ],
+      ],
+      [
+        'reasoning',
+        [
+          { ...calling, reasoning: 'hm' },
+          calling,
+          { role: 'assistant', content: 'A', reasoning: 'hm' },
+          { role: 'assistant', content: 'B' },
+          { ...calling, reasoning_details: items },
+        ],
+      ],
+      [
+        'thinking-parts',
+        [
+          { ...calling, content: [part] },
+          calling,
+          { role: 'assistant', content: [part, { type: 'text', text: 'A' }] },
+          { role: 'assistant', content: 'B' },
+          { ...calling, content: [part] },
+        ],
+      ],
+    ])('in the form %s', (form, expected) => {
+      expect(converter(form).messages(messages)).toEqual(expected);
+    });
+  });
+
+  it('gives back what came along with a call, unless the endpoint refuses that', () => {
+    const extra = { google: { thought_signature: 'sig' } };
+    const message: Message = { role: 'assistant', content: '', toolCalls: [{ ...call('{}'), extra }] };
+    const [sentCall] = sent('{}');
+    expect(plain.messages([message])).toMatchObject([{ tool_calls: [{ ...sentCall, extra_content: extra }] }]);
+    expect(converter('none', false).messages([message])).toEqual([
+      { role: 'assistant', content: null, tool_calls: [sentCall] },
+    ]);
+  });
+
+  it('never carries what another API wants back', () => {
+    const replay = { origin: 'openai:responses', items: [{ type: 'reasoning', encrypted_content: 'sealed' }] };
+    const messages: Message[] = [{ ...asked('{}'), replay } as Message, { role: 'assistant', content: 'A', replay }];
+    for (const form of ['none', 'reasoning_content', 'reasoning', 'thinking-parts'] as const) {
+      expect(JSON.stringify(converter(form).messages(messages))).not.toMatch(/replay|sealed/);
+    }
   });
 
   it('has half a character replaced, which a cut may leave', () => {

@@ -4,7 +4,14 @@ import { complaintInText, excerpt } from '../../src/providers/complaint.js';
 import { failureOfNetwork, failureOfResponse, withoutKey } from '../../src/providers/failures.js';
 
 const NOW = Date.parse('2026-10-21T07:28:00Z');
-const endpoint = { name: 'openai', baseUrl: 'http://h/v1', keyVariable: 'OPENAI_API_KEY', model: 'm', hasTools: true };
+const endpoint = {
+  api: 'chat' as const,
+  name: 'openai',
+  baseUrl: 'http://h/v1',
+  keyVariable: 'OPENAI_API_KEY',
+  model: 'm',
+  hasTools: true,
+};
 
 function failure(status: number, body: string | object, headers: Record<string, string> = {}) {
   const known = new Map(Object.entries(headers));

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { costOf, knownModel, MODELS, priceOf } from '../../src/providers/models.js';
-import { PRESETS, presetNamed } from '../../src/providers/presets.js';
+import {
+  PRESETS,
+  presetFor,
+  presetNamed,
+  type ReasoningSetting,
+  reasoningFormOf,
+} from '../../src/providers/presets.js';
 
 describe('the presets', () => {
   it('are these, in this order', () => {
@@ -32,11 +38,41 @@ describe('the presets', () => {
     }
   });
 
-  it('send reasoning back only to the two that refuse to go on without', () => {
-    expect(PRESETS.filter((preset) => preset.sendReasoning).map((preset) => preset.name)).toEqual([
-      'deepseek',
-      'moonshot',
-    ]);
+  it('get reasoning back where they need it or have a use for it', () => {
+    const wanting = PRESETS.filter((preset) => preset.reasoning !== 'none');
+    expect(Object.fromEntries(wanting.map((preset) => [preset.name, preset.reasoning]))).toEqual({
+      openrouter: 'reasoning',
+      ollama: 'reasoning',
+      vllm: 'reasoning',
+      deepseek: 'reasoning_content',
+      moonshot: 'reasoning_content',
+    });
+  });
+
+  it.each<[string, ReasoningSetting, string]>([
+    ['deepseek', 'auto', 'reasoning_content'],
+    ['deepseek', 'always', 'reasoning_content'],
+    ['deepseek', 'never', 'none'],
+    ['groq', 'auto', 'none'],
+    ['groq', 'always', 'reasoning'],
+    ['mistral', 'always', 'thinking-parts'],
+    ['openai', 'always', 'reasoning_content'],
+    ['nobody', 'auto', 'none'],
+    ['nobody', 'always', 'reasoning_content'],
+    ['nobody', 'never', 'none'],
+  ])('of the name %s, with the setting %s, get reasoning in the form %s', (name, setting, form) => {
+    expect(reasoningFormOf(presetNamed(name), setting)).toBe(form);
+  });
+
+  it.each<[string, string, string | undefined]>([
+    ['openai', 'https://api.deepseek.com', 'deepseek'],
+    ['openai', 'https://openrouter.ai/api/v1', 'openrouter'],
+    ['openai', 'https://models.example.com/v1', 'openai'],
+    ['ollama', 'http://127.0.0.1:11434/v1', 'ollama'],
+    ['vllm', 'http://127.0.0.1:11434/v1', 'vllm'],
+    ['nobody', 'not a URL', undefined],
+  ])('named %s at %s is known as %s', (name, baseUrl, known) => {
+    expect(presetFor(name, baseUrl)?.name).toBe(known);
   });
 
   it('are found by name in any case', () => {

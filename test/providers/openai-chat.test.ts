@@ -197,22 +197,6 @@ describe('a request', () => {
       }),
     ).toEqual(TEXT_HI);
   });
-
-  it('carries reasoning where a thinking model needs it', async () => {
-    const needsReasoning: Turns = ({ body }) =>
-      body.messages.every(
-        (message: { tool_calls?: unknown; reasoning_content?: unknown }) =>
-          !message.tool_calls || 'reasoning_content' in message,
-      )
-        ? says('hi')
-        : fails(400, 'Missing reasoning_content');
-    const messages: Message[] = [
-      { role: 'assistant', content: '', reasoning: 'hm', toolCalls: [{ id: 'k', name: 'x', arguments: '{}' }] },
-      { role: 'tool', callId: 'k', name: 'x', content: 'R' },
-    ];
-    expect(await (await bench(needsReasoning, { sendReasoning: true })).ask({ messages })).toEqual(TEXT_HI);
-    expect(await failureOf((await bench(needsReasoning)).ask({ messages }))).toMatchObject({ failure: 'bad-request' });
-  });
 });
 
 describe('a parameter that the endpoint does not take', () => {

@@ -3,6 +3,7 @@ import { ProviderError } from '../../src/errors.js';
 import { type RetryOptions, withRetry } from '../../src/providers/retry.js';
 import { createScriptedProvider, type ScriptedReply } from '../../src/providers/scripted.js';
 import type { ModelDelta } from '../../src/providers/types.js';
+import { bench } from '../fixtures/bench.js';
 
 const request = { model: 'm', messages: [], tools: [] };
 const overloaded = { kind: 'overloaded', message: 'busy' } as const;
@@ -102,12 +103,21 @@ describe('the wait', () => {
   it('doubles up to the longest', async () => {
     const replies = Array.from({ length: 8 }, () => ({ error: overloaded }));
     const { waits } = await run(replies, { maxAttempts: 8, maxWaitMs: 5000 });
-    expect(waits).toEqual([500, 1000, 2000, 4000, 4000, 4000, 4000]);
+    expect(waits).toEqual([500, 1000, 2000, 4000, 5000, 5000, 5000]);
   });
 
   it('is spread by up to a quarter', async () => {
     const { waits } = await run([{ error: overloaded }, { error: overloaded }, { text: 'x' }], { random: () => 1 });
     expect(waits).toEqual([625, 1250]);
+  });
+
+  it('is spread above what the endpoint asks for, too, so that workers do not come back all at once', async () => {
+    const replies = [limited(2000), limited(900), { text: 'x' }];
+    expect((await run(replies, { random: () => 1, maxWaitMs: 2100 })).waits).toEqual([2100, 1250]);
+  });
+
+  it('may be as long as the longest, where the endpoint asks for that', async () => {
+    expect((await run([limited(60_000), { text: 'x' }], { random: () => 1 })).waits).toEqual([60_000]);
   });
 
   it.each<[string, number, number, RegExp]>([
@@ -120,6 +130,13 @@ describe('the wait', () => {
     expect(failure).toMatchObject({ failure: 'rate-limit', retryAfterMs });
     expect(`${(failure as ProviderError).message} ${(failure as ProviderError).hint}`).toMatch(words);
     expect([waits, requests]).toEqual([[], 1]);
+  });
+
+  it('is no silence to a run that has an idle limit', async () => {
+    const provider = withRetry(createScriptedProvider([limited(300), { text: 'x' }]));
+    const { outcome, events } = await bench({ provider, options: { idleTimeoutMs: 100 } });
+    expect(outcome).toMatchObject({ reason: 'answered', answer: 'x' });
+    expect(events.filter(({ type }) => type === 'retry')).toHaveLength(1);
   });
 
   it('really passes', async () => {

@@ -64,6 +64,27 @@ describe('text and reasoning', () => {
       { reasoning: 'hm' },
     ],
     ['come together in one chunk', [delta({ reasoning_content: 'hm', content: 'a' })], { text: 'a', reasoning: 'hm' }],
+    ['come as reasoning details alone', [delta({ reasoning_details: [{ text: 'hm' }] })], { reasoning: 'hm' }],
+    [
+      'come once where reasoning details repeat it',
+      [delta({ reasoning: 'hm', reasoning_details: [{ text: 'hm' }] })],
+      { reasoning: 'hm' },
+    ],
+    [
+      'come in a text that begins with <think>',
+      [text('<thi'), text('nk>h'), text('m</think>'), text('\n\na')],
+      { text: 'a', reasoning: 'hm' },
+    ],
+    [
+      'come in a part that begins with <think>',
+      [text([{ type: 'text', text: '<think>hm</think>a' }])],
+      { text: 'a', reasoning: 'hm' },
+    ],
+    [
+      'are text where <think> has no end',
+      [text('<think> is a tag.')],
+      { text: '<think> is a tag.', reasoning: ' is a tag.' },
+    ],
     ['come as a refusal', [delta({ refusal: 'No.' })], { text: 'No.' }],
     [
       'come in a whole message',
@@ -210,6 +231,19 @@ describe('tool calls', () => {
       [fragment(0, 'k1', 'read', '{"path":')],
       [{ ...x, arguments: '{"path":' }],
     ],
+    [
+      'come with what the endpoint wants back',
+      [
+        call({ id: 'k1', function: { name: 'read', arguments: '' }, extra_content: { a: 1 } }),
+        call({ function: { arguments: x.arguments }, extra_content: { a: 2 } }),
+        call({ id: 'k2', function: { name: 'list' } }),
+        call({ extra_content: { a: 3 } }),
+      ],
+      [
+        { ...x, extra: { a: 1 } },
+        { ...list, extra: { a: 3 } },
+      ],
+    ],
     ['come without a wrapper', [call({ index: 0, id: 'k1', name: 'read', arguments: x.arguments })], [x]],
     [
       'come in a whole message',
@@ -315,11 +349,24 @@ describe('the end', () => {
     expect(failureOf(chunks, sawDone)).toMatchObject({ failure: 'network', retryable: true });
   });
 
-  it('is a failure where the endpoint names an error as the reason', () => {
-    expect(failureOf([text('a'), end('insufficient_system_resource')])).toMatchObject({
-      failure: 'overloaded',
-      retryable: true,
+  it.each(['insufficient_system_resource', 'error', 'ERROR', 'network_error', 'abort'])(
+    'is a failure where the endpoint gives the reason %s',
+    (reason) => {
+      expect(failureOf([text('a'), end(reason)])).toMatchObject({ failure: 'overloaded', retryable: true });
+    },
+  );
+
+  it('is an answer where all that was said is half a tag', () => {
+    expect(reduce([text('<')], true)).toMatchObject({ text: '<', ends: ['stop'] });
+  });
+
+  it('keeps thinking apart that calls follow, or that was cut off', () => {
+    const thinks = text('<think>hm');
+    expect(reduce([thinks, fragment(0, 'k', 'x', '{}'), end('tool_calls')])).toMatchObject({
+      text: '',
+      reasoning: 'hm',
     });
+    expect(reduce([thinks, end('length')])).toMatchObject({ text: '', reasoning: 'hm', ends: ['length'] });
   });
 });
 

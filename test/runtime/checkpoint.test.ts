@@ -23,7 +23,15 @@ const begun = start(
   ],
   { maxTurns: 3, maxOutputRetries: 2 },
 );
-const asked = observe(begun.state, reply({ text: 'I look.', reasoning: 'hm', toolCalls: [read('a'), read('b')] }));
+const asked = observe(
+  begun.state,
+  reply({
+    text: 'I look.',
+    reasoning: 'hm',
+    replay: { origin: 'p:chat', items: [{ type: 'reasoning.text', text: 'hm', signature: 's' }] },
+    toolCalls: [{ ...read('a'), extra: { google: { thought_signature: 's' } } }, read('b')],
+  }),
+);
 const acted = observe(asked.state, {
   kind: 'results',
   results: [
@@ -32,6 +40,8 @@ const acted = observe(asked.state, {
   ],
 });
 const done = observe(acted.state, reply({ text: 'done' }));
+const replay = { origin: 'p:api', items: [{ type: 'reasoning', parts: [{ sealed: 'x' }] }] };
+const replayed = observe(begun.state, reply({ toolCalls: [read('a')], replay }));
 
 const SECRET = 'a secret of the test';
 const bench = ({ at = 1_000, ttlMs = 500, secret = SECRET }: { at?: number; ttlMs?: number; secret?: string } = {}) =>
@@ -60,8 +70,9 @@ describe('a checkpoint', () => {
     ['with open calls', asked.state],
     ['behind a round', acted.state],
     ['at the end', done.state],
+    ['with what the provider wants back', replayed.state],
   ])('gives back the state it was made of: %s', (_, state) => {
-    expect(bench().open(sealed(state), 'f')).toEqual(JSON.parse(JSON.stringify(state)));
+    expect(bench().open(sealed(state), 'f').state).toEqual(JSON.parse(JSON.stringify(state)));
   });
 
   it('is three parts of characters that need no quoting', () => {
@@ -70,9 +81,9 @@ describe('a checkpoint', () => {
   });
 
   it('lets a run go on where it stopped: open calls are run, recorded ones are not', () => {
-    const before = reopen(bench().open(sealed(asked.state), 'f'));
+    const before = reopen(bench().open(sealed(asked.state), 'f').state);
     expect(before.action).toMatchObject({ kind: 'act', calls: [{ id: 'a' }, { id: 'b' }] });
-    const behind = reopen(bench().open(sealed(acted.state), 'f'));
+    const behind = reopen(bench().open(sealed(acted.state), 'f').state);
     expect(behind.action).toMatchObject({ kind: 'reason', purpose: 'turn' });
   });
 
@@ -93,6 +104,16 @@ describe('a checkpoint', () => {
     ['no messages', signed(content({ ...begun.state, messages: [], openingCount: 0 })), 'bad-state'],
     ['an opening that is not there', signed(content({ ...begun.state, openingCount: 3 })), 'bad-state'],
     ['open calls between turns', signed(content({ ...asked.state, phase: 'reason' })), 'bad-state'],
+    [
+      'something to send back that nobody made',
+      signed(
+        content({
+          ...begun.state,
+          messages: [...begun.state.messages, { role: 'assistant', content: 'x', replay: { items: [] } }],
+        }),
+      ),
+      'bad-state',
+    ],
     ['a round without calls', signed(content({ ...begun.state, phase: 'act' })), 'bad-state'],
     [
       'a result without a call',

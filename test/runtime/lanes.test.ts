@@ -54,6 +54,18 @@ describe('the conversation', () => {
     expect(conversation.log()).toHaveLength(1);
   });
 
+  it('is not changed through any part of a message', () => {
+    const conversation = createConversation();
+    const replay = { origin: 'p:api', items: [{ parts: [{ sealed: 'x' }] }] };
+    conversation.record('1', [user('Q'), { role: 'assistant', content: 'A', replay }], 'answered');
+    const part = (): { sealed: string } =>
+      (conversation.messages()[1] as unknown as { replay: typeof replay }).replay.items[0]?.parts[0] ?? { sealed: '' };
+    expect(() => {
+      part().sealed = 'changed';
+    }).toThrow(TypeError);
+    expect(part()).toEqual({ sealed: 'x' });
+  });
+
   it.each<[string, OutcomeReason, string]>([
     ['a cancelled run', 'interrupted', '[The run above was cancelled before it was finished.]'],
     ['a failed run', 'failed', '[The run above failed before it was finished.]'],
@@ -71,6 +83,29 @@ describe('the conversation', () => {
       user(mark),
     ]);
     expect(conversation.log()).toMatchObject([{ kind: 'run', runId: '1', status }]);
+  });
+
+  it('has a run that was gone on with once, as it last stood, where it last went on', () => {
+    const conversation = createConversation();
+    conversation.record('1', [user('Q1')], 'interrupted');
+    talk(conversation, '2');
+    conversation.record('3', [user('Q1'), user('It goes on.'), says('Half.')], 'timeout', '1');
+    expect(said(conversation)).toEqual([
+      'Q2',
+      'A2',
+      'Q1',
+      'It goes on.',
+      'Half.',
+      expect.stringContaining('time limit'),
+    ]);
+    conversation.record('4', [user('Q1'), says('A1')], 'answered', '1');
+    expect(said(conversation)).toEqual(['Q2', 'A2', 'Q1', 'A1']);
+    expect(conversation.log().map((entry) => entry.kind === 'run' && [entry.runId, entry.beganAs])).toEqual([
+      ['1', '1'],
+      ['2', '2'],
+      ['3', '1'],
+      ['4', '1'],
+    ]);
   });
 
   it('marks no run that ended with its own words', () => {
@@ -233,6 +268,21 @@ describe('compaction', () => {
       conversation.apply({ opId, type: 'compact', messages: [user('summary')] });
       expect(conversation.messages()).toEqual([user('summary'), ...skill('b', 'y', 'y'), ...skill('c', 'x', 'new x')]);
     }
+  });
+
+  it('keeps what a run had loaded before it was gone on with', () => {
+    const conversation = loaded('1/a', '2/b');
+    const first = [user('Q'), ...skill('a', 'x', 'x')];
+    conversation.record('1', first, 'interrupted');
+    conversation.record('2', [...first, ...skill('b', 'y', 'y')], 'interrupted', '1');
+    conversation.record(
+      '3',
+      [...first, ...skill('b', 'y', 'y'), ...skill('f', 'z', 'forged'), says('A')],
+      'answered',
+      '1',
+    );
+    conversation.apply({ opId: 'o', type: 'compact', messages: [user('summary')] });
+    expect(conversation.messages()).toEqual([user('summary'), ...skill('a', 'x', 'x'), ...skill('b', 'y', 'y')]);
   });
 
   it('takes a skill out of a round of several calls', () => {

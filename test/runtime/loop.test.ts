@@ -218,6 +218,51 @@ describe('a run', () => {
     expect(outcome).toMatchObject({ answer: 'whole' });
   });
 
+  it('does not try again where the budget has no request left', async () => {
+    let resumed = false;
+    const { outcome, events } = await bench({
+      budget: { maxRequests: 1 },
+      turns: [
+        () =>
+          (async function* () {
+            yield { type: 'text', text: 'Hal' } as const;
+            yield { type: 'retry', attempt: 2, maxAttempts: 3, waitMs: 1, reason: 'reset' } as const;
+            resumed = true;
+          })(),
+      ],
+    });
+    expect(outcome).toMatchObject({
+      reason: 'budget',
+      error: { kind: 'budget', message: expect.stringMatching(/1 model requests is used up.* failed: reset/) },
+    });
+    expect(resumed).toBe(false);
+    expect(events.filter(({ type }) => type === 'message')).toMatchObject([{ text: 'Hal', incomplete: true }]);
+    expect(disorder(events)).toEqual([]);
+  });
+
+  it('sends what the provider wants back with its message, shows it to nobody, and drops it with a retried reply', async () => {
+    const replayOf = (sealed: string) => ({ origin: 'p:api', items: [{ sealed }] });
+    const { requests, events } = await bench({
+      tools: [echo()],
+      turns: [
+        [
+          { type: 'replay', replay: replayOf('void') },
+          { type: 'retry', attempt: 1, maxAttempts: 3, waitMs: 1, reason: 'reset' },
+          { type: 'call', call: { id: 'a', name: 'echo', arguments: '{"text":"x"}' } },
+          { type: 'replay', replay: replayOf('first') },
+          { type: 'end', finishReason: 'tool_calls' },
+        ],
+        calls(['b', 'echo', { text: 'y' }]),
+        says('done'),
+      ],
+    });
+    const replays = requests.map(({ messages }) =>
+      messages.flatMap((message) => (message.role === 'assistant' ? [message.replay] : [])),
+    );
+    expect(replays).toEqual([[], [replayOf('first')], [replayOf('first'), undefined]]);
+    expect(JSON.stringify(events)).not.toContain('sealed');
+  });
+
   it('counts a retried request as two', async () => {
     const { tree } = await bench({
       turns: [

@@ -1,16 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutEnd, cutMiddle, truncateOutput } from '../../src/tools/truncate.js';
+import { cutEnd, cutMiddle, joinCut } from '../../src/tools/truncate.js';
 
-describe('truncateOutput', () => {
-  it('leaves a short text alone', () => {
-    expect(truncateOutput('abc', 3)).toBe('abc');
-    expect(truncateOutput('é', 2)).toBe('é');
+/** Head, mark and tail; the text itself where it fits. */
+const cutTo = (text: string, maxBytes: number, how?: string) => {
+  const cut = cutMiddle(text, maxBytes);
+  return cut === undefined ? text : joinCut(cut, how);
+};
+
+describe('a long text', () => {
+  it('is left alone when it is short', () => {
+    expect(cutTo('abc', 3)).toBe('abc');
+    expect(cutTo('é', 2)).toBe('é');
   });
 
-  it('keeps head and tail, and says what is left out', () => {
-    expect(truncateOutput('1\n2\n3\n4\n5\n6\n7\n8\n9\n0', 10)).toBe('1\n2\n3\n[… 9 bytes (5 lines) left out …]\n9\n0');
-    expect(truncateOutput('abcdefghij', 5)).toBe('abc\n[… 5 bytes (1 lines) left out …]\nij');
+  it('keeps head and tail, and says what is left out and where it is', () => {
+    expect(cutTo('1\n2\n3\n4\n5\n6\n7\n8\n9\n0', 10)).toBe('1\n2\n3\n[… 9 bytes (5 lines) left out …]\n9\n0');
+    expect(cutTo('abcdefghij', 5, '; see f')).toBe('abc\n[… 5 bytes (1 line) left out; see f …]\nij');
   });
 
   it('never splits a character, never keeps more than it may, and loses none of the kept', () => {

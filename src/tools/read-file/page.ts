@@ -4,7 +4,7 @@ import type { RawLine } from '../line-splitter.js';
 import { showBytes } from '../text-file.js';
 import { characterStart } from '../truncate.js';
 
-const MAX_PAGE_BYTES = 20_000; // About 6k tokens.
+const MAX_PAGE_BYTES = 18_000; // About 5k tokens.
 const MAX_LINE_CHARACTERS = 2000;
 /** How much of a line has to be known to show all that is ever shown of it. */
 export const MAX_LINE_BYTES = MAX_LINE_CHARACTERS * 4; // No character has more.

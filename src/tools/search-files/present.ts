@@ -3,7 +3,7 @@ import type { ToolOutput } from '../types.js';
 import { safeName } from '../walk.js';
 import type { FileHits, Found, Search } from './search.js';
 
-const MAX_OUTPUT_BYTES = 20_000; // About 6k tokens.
+const MAX_OUTPUT_BYTES = 18_000; // About 5k tokens.
 const SHOWN_TO_PEOPLE = 20;
 
 export function presentHits({ files, isCut, notes }: Found, search: Search): ToolOutput {

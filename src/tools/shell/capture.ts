@@ -6,7 +6,7 @@ import { createHeadTail } from './head-tail.js';
 import { createLiveUpdates } from './live-updates.js';
 import { createSpool, type Spool, type SpoolEnd } from './spool.js';
 
-const OUTPUT_LIMIT_BYTES = 20_000; // about 6k tokens; a test run's summary is at its end, its first error near its start.
+const OUTPUT_LIMIT_BYTES = 18_000; // about 5k tokens; a test run's summary is at its end, its first error near its start.
 
 export type Captured = {
   readonly head: string;

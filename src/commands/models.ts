@@ -1,0 +1,143 @@
+/** `chatcli models`: what the provider offers, with windows and prices; what our table knows where it can't be asked. */
+import { loadConfig } from '../config/load.js';
+import { NO_KEY } from '../config/provider-choice.js';
+import { UsageError } from '../errors.js';
+import { maskStrings } from '../events/emitter.js';
+import { EXIT } from '../exit-codes.js';
+import { findLocalServers } from '../providers/local.js';
+import { type KnownModel, knownModel, knownModelsOf, MODELS, type Price } from '../providers/models.js';
+import { type OfferedModel, offeredModels } from '../providers/offered.js';
+import { presetNamed } from '../providers/presets.js';
+import { grouped } from '../texts/en.js';
+import type { ModelsFlags } from './flags.js';
+import { type Io, pathFrom } from './io.js';
+import { networkFor } from './network.js';
+import { createRedactor } from './redactor.js';
+import { createReport } from './report.js';
+
+type ListedModel = {
+  readonly id: string;
+  /** Tokens; null where not known. */
+  readonly window: number | null;
+  /** USD per million tokens; null where not known, and for a server of one's own, which asks for none. */
+  readonly price: Price | null;
+};
+
+type Listing = {
+  readonly provider: string | null;
+  readonly baseUrl: string | null;
+  /** Why it is our table that is shown. */
+  readonly problem?: string;
+  readonly models: readonly ListedModel[];
+};
+
+const TIMEOUT_MS = 10_000; // A person waits for it, and a far list may have a megabyte.
+
+/** Prints the list, and gives the exit code: 0, also where only the table could be shown, which is said. */
+export async function listModels(flags: ModelsFlags, io: Io): Promise<number> {
+  const { outputFormat } = flags;
+  try {
+    const cwd = pathFrom(io.cwd, flags.cwd);
+    const { provider, envFile } = flags;
+    const { config, secretValues } = await loadConfig({
+      env: io.env,
+      cwd,
+      flags: { provider, envFile },
+      isForListing: true,
+    });
+    const { mask } = createRedactor(secretValues);
+    const listing = maskStrings(await listingOf(config), mask);
+    io.stdout.write(outputFormat === 'text' ? textOf(listing) : `${jsonOf(listing)}\n`);
+    return EXIT.answered;
+  } catch (thrown) {
+    return createReport({ io, flags: { outputFormat }, sessionId: '', startedAt: io.now() }).failure(thrown);
+  }
+}
+
+async function listingOf(config: Awaited<ReturnType<typeof loadConfig>>['config']): Promise<Listing> {
+  const choice = config.provider;
+  if (choice.kind === 'scripted') throw new UsageError('The provider scripted has no models to list.');
+  const endpoint = choice.kind === 'none' ? await localEndpoint() : choice;
+  if (endpoint === undefined) {
+    const problem = 'no provider is configured, and no local server answers.';
+    return { provider: null, baseUrl: null, problem, models: MODELS.map(fromTable) };
+  }
+  const { name, baseUrl, apiKey } = endpoint;
+  const network = await networkFor(config, endpoint);
+  const key = apiKey === NO_KEY ? {} : { apiKey };
+  const offer = await offeredModels({ name, baseUrl, ...key, network, timeoutMs: TIMEOUT_MS });
+  if ('problem' in offer)
+    return { provider: name, baseUrl, problem: offer.problem, models: knownModelsOf(name).map(fromTable) };
+  const isOwn = offer.localKind !== undefined || presetNamed(name)?.local !== undefined;
+  return { provider: name, baseUrl, models: offer.models.map((model) => joined(model, isOwn)) };
+}
+
+async function localEndpoint() {
+  const [server] = await findLocalServers();
+  return server && { name: server.preset, baseUrl: server.baseUrl, apiKey: NO_KEY };
+}
+
+/** What the endpoint says goes before our table, which says nothing of a server of one's own. */
+function joined({ id, contextTokens, mostContextTokens, price }: OfferedModel, isOwn: boolean): ListedModel {
+  const known = isOwn ? undefined : knownModel(id);
+  return {
+    id,
+    window: contextTokens ?? known?.contextTokens ?? mostContextTokens ?? null,
+    price: price ?? known?.price ?? null,
+  };
+}
+
+function fromTable({ id, contextTokens, price }: KnownModel): ListedModel {
+  return { id, window: contextTokens ?? null, price };
+}
+
+function jsonOf({ provider, baseUrl, problem, models }: Listing): string {
+  return JSON.stringify({
+    type: 'models',
+    provider,
+    base_url: baseUrl,
+    source: problem === undefined ? 'endpoint' : 'table',
+    ...(problem !== undefined && { problem }),
+    models: models.map(({ id, window, price }) => ({
+      id,
+      context_window: window,
+      price: price && { input: price.input, cached_input: price.cachedInput, output: price.output },
+    })),
+  });
+}
+
+function textOf({ provider, baseUrl, problem, models }: Listing): string {
+  const title = provider === null ? [] : [`${provider} · ${baseUrl}`];
+  const why = problem === undefined ? [] : [`No list from there: ${problem}`];
+  const note =
+    models.length === 0
+      ? [problem === undefined ? 'It offers no models.' : 'Our own table knows none of its models.']
+      : problem === undefined
+        ? []
+        : ['From our own table, which may be out of date:'];
+  const rows = [HEAD, ...models.map(cellsOf)];
+  return `${[...title, ...why, ...note, ...(models.length === 0 ? [] : ['', ...aligned(rows), '', FOOT])].join('\n')}\n`;
+}
+
+const HEAD = ['model', 'window', 'input', 'cached', 'output'];
+const FOOT = 'Window in tokens, prices in USD per million tokens; - is not known.';
+
+function cellsOf({ id, window, price }: ListedModel): readonly string[] {
+  const prices = price === null ? ['-', '-', '-'] : [price.input, price.cachedInput, price.output].map(usd);
+  return [id, window === null ? '-' : grouped(window), ...prices];
+}
+
+/** Names to the left, numbers to the right. */
+function aligned(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => [...(cells[column] ?? '')].length)));
+  return rows.map((cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  '),
+  );
+}
+
+/** At least two decimals, at most four. */
+function usd(amount: number): string {
+  return amount.toFixed(4).replace(/(\.\d\d\d*?)0+$/, '$1');
+}

@@ -1,0 +1,111 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { makePlace } from './place.js';
+import { chatcli, KEY, serve } from './support.js';
+
+const closers: (() => unknown)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** Answers `GET /v1/models` with these, and nothing else. */
+async function listing(...data: readonly object[]): Promise<string> {
+  const server = createServer((request, response) => {
+    const isList = request.url === '/v1/models';
+    response.writeHead(isList ? 200 : 404).end(isList ? JSON.stringify({ data }) : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+const models = (env: Readonly<Record<string, string>>, ...flags: readonly string[]) =>
+  chatcli(['models', ...flags], { place: makePlace(), env });
+
+describe('chatcli models', () => {
+  it('lists what the endpoint offers, joined with what is known, in columns', async () => {
+    const url = await listing(
+      { id: 'gpt-4o' },
+      { id: 'mine', max_model_len: 32_768 },
+      { id: 'x/far', context_length: 8_000, pricing: { prompt: '0.00000005', completion: '0.0000125' } },
+      { id: 'unheard' },
+    );
+    const run = await models({ OPENAI_BASE_URL: url });
+
+    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(run.stdout).toBe(`openai · ${url}
+
+model     window  input  cached  output
+gpt-4o   128,000   2.50    1.25   10.00
+mine      32,768      -       -       -
+x/far      8,000   0.05    0.05   12.50
+unheard        -      -       -       -
+
+Window in tokens, prices in USD per million tokens; - is not known.
+`);
+  });
+
+  it('gives the same as JSON', async () => {
+    const url = await listing({ id: 'gpt-4o' }, { id: 'unheard' });
+    const run = await models({ OPENAI_BASE_URL: url }, '--output-format', 'json');
+
+    expect(JSON.parse(run.stdout)).toEqual({
+      type: 'models',
+      provider: 'openai',
+      base_url: url,
+      source: 'endpoint',
+      models: [
+        { id: 'gpt-4o', context_window: 128_000, price: { input: 2.5, cached_input: 1.25, output: 10 } },
+        { id: 'unheard', context_window: null, price: null },
+      ],
+    });
+  });
+
+  it('sends the key, and says where our own table is shown in place of a list', async () => {
+    const server = await serve([], { apiKey: KEY });
+    await server.close();
+    const run = await models({ CHATCLI_PROVIDER: 'deepseek', DEEPSEEK_API_KEY: KEY, CHATCLI_BASE_URL: server.url });
+
+    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(run.stdout).toBe(`deepseek · ${server.url}
+No list from there: Nothing answers at ${server.url}/models: the connection was refused.
+From our own table, which may be out of date:
+
+model               window  input  cached  output
+deepseek-chat      128,000   0.28   0.028    0.42
+deepseek-reasoner  128,000   0.28   0.028    0.42
+
+Window in tokens, prices in USD per million tokens; - is not known.
+`);
+  });
+
+  it('needs neither a key nor a model', async () => {
+    const url = await listing({ id: 'x/a', context_length: 9_000 });
+    const run = await models({ CHATCLI_BASE_URL: url }, '--provider', 'openrouter');
+
+    expect(run.exitCode).toBe(0);
+    expect(run.stdout).toContain('x/a     9,000');
+  });
+
+  it('says of a preset that serves the models of others that nothing is known without it', async () => {
+    const dead = 'http://127.0.0.1:9/v1';
+    const run = await models({ CHATCLI_BASE_URL: dead }, '--provider', 'groq', '--output-format', 'json');
+
+    expect(JSON.parse(run.stdout)).toMatchObject({ provider: 'groq', source: 'table', models: [] });
+  });
+
+  it.each([
+    ['an unknown provider', ['--provider', 'nobody'], 3, 'nobody'],
+    ['a provider without models', ['--provider', 'scripted'], 2, 'scripted'],
+    ['an unknown format', ['--output-format', 'xml'], 2, 'xml'],
+  ])('refuses %s', async (_, flags, exitCode, named) => {
+    const run = await models({ CHATCLI_SCRIPT: 'script.json' }, ...flags);
+
+    expect([run.exitCode, run.stdout]).toEqual([exitCode, '']);
+    expect(run.stderr).toContain(named);
+  });
+});
