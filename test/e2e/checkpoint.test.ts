@@ -105,6 +105,16 @@ describe('--checkpoint', () => {
     expect(place.read('a.txt')).toBe('twice\n');
   });
 
+  it('is of no use to another worker, also to one with the same tools', async () => {
+    const place = makePlace();
+    const asked = (worker: string) => ['coder', 'x', '--worker', worker, ...FLAGS];
+    await play([says('First.')], asked('file'), { place });
+    const run = await play([says('no')], asked('chat'), { place });
+
+    expect({ exitCode: run.exitCode, requests: run.requests.length }).toEqual({ exitCode: 2, requests: 0 });
+    expect(run.stderr).toMatch(/another configuration/);
+  });
+
   it('is readable by nobody else, nor is the key that signs it', async () => {
     const place = makePlace();
     await play([says('First.')], ['coder', 'x', ...FLAGS], { place });

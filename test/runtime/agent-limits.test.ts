@@ -159,6 +159,13 @@ describe('the usage of a run', () => {
     });
   });
 
+  it('counts no retry that the budget does not allow', async () => {
+    const { agent } = agentOver([[text('ha'), usageOf(3, 1), retry, text('never'), end]], {
+      limits: { maxRequests: 1 },
+    });
+    expect(await agent.run('Go.')).toMatchObject({ reason: 'budget', usage: { requests: 1, totalTokens: 4 } });
+  });
+
   it('counts no request where none left', async () => {
     const { agent } = agentOver([]);
     expect(await agent.run('Go.', { signal: AbortSignal.abort() })).toMatchObject({
