@@ -2,6 +2,8 @@
 import { createRedactor } from './commands/redactor.js';
 import { processEnvironment } from './config/environment.js';
 import { secretsIn } from './config/resolve.js';
+import type { Usage } from './kernel/types.js';
+import { costOf, priceOf } from './providers/models.js';
 import { createAgentIn } from './runtime/agent.js';
 import type { Agent, AgentOptions } from './runtime/agent-types.js';
 
@@ -15,7 +17,11 @@ import type { Agent, AgentOptions } from './runtime/agent-types.js';
 export function createAgent(options: AgentOptions): Agent {
   const environment = processEnvironment();
   const redactor = createRedactor(secretsIn([{ origin: 'environment', values: environment }]));
-  return createAgentIn({ environment, redactor }, options);
+  const costOfKnown = (usage: Usage, model: string) => {
+    const price = priceOf(model);
+    return price && costOf(usage, price);
+  };
+  return createAgentIn({ environment, redactor, costOf: costOfKnown }, options);
 }
 
 export type { Memory, WindowOptions } from './context/memory.js';

@@ -101,7 +101,10 @@ export type EventBody =
     }
   /** Output of a running tool as it comes. */
   | { readonly type: 'tool-update'; readonly callId: string; readonly text: string }
-  /** The end of a tool call, in finish order. `output` is the text the model gets; readers decide by fields. */
+  /**
+   * The end of a tool call, in finish order. `output` is the text the model gets; readers decide by fields. Where the
+   * model gets a note behind it, since it goes in circles, a `stuck-warning` notice follows the round.
+   */
   | {
       readonly type: 'tool-end';
       readonly callId: string;

@@ -5,10 +5,12 @@ import { canGoOn, taskOf } from '../kernel/transcript.js';
 import type { Message, Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
+import type { CostOf } from './agent-cost.js';
 import { AGENT_WORKER, agentTree, limitsOf } from './agent-tree.js';
 import type { AgentOptions, AskOptions } from './agent-types.js';
 import { CheckpointError, type Checkpoints, fingerprintOf, type OpenedCheckpoint } from './checkpoint.js';
 import { runWorker } from './dispatch.js';
+import { DEFAULT_EFFECTS, type EffectPolicy, intersect } from './effects.js';
 import type { Conversation } from './lanes.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, type RunOptions, type SafePoint } from './options.js';
 import type { ActiveRun } from './run-slot.js';
@@ -19,6 +21,8 @@ import type { WorkerHost } from './worker-host.js';
 export type AgentSurroundings = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
+  /** By the table of known prices. */
+  readonly costOf: CostOf;
 };
 
 /** What all runs of an agent share. */
@@ -30,6 +34,7 @@ export type AgentParts = {
   readonly emitter: Emitter;
   readonly checkpoints: Checkpoints | undefined;
   readonly state: Map<string, unknown>;
+  readonly costOf: CostOf;
   /** What a person allowed for the life of the agent. */
   readonly sessionRules: Rule[];
   readonly newId: () => string;
@@ -96,9 +101,22 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     },
   };
   const { values } = start;
-  const { sessionRules } = parts;
-  const own = { sessionRules, options, tools, systemPrompt, values, state, workspace, emitter, runOptions, newId, now };
-  const { tree, worker } = agentTree({ ...own, ...surroundings, ask: start.ask });
+  const { sessionRules, costOf } = parts;
+  const own = {
+    costOf,
+    sessionRules,
+    options,
+    tools,
+    systemPrompt,
+    values,
+    state,
+    workspace,
+    emitter,
+    runOptions,
+    newId,
+    now,
+  };
+  const { tree, worker } = agentTree({ ...surroundings, ...own, ask: start.ask });
   if (resumeFrom !== undefined) tree.budget.countEarlier(resumeFrom.usage, tree.modelOf(worker));
   const job = { worker, task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
@@ -129,7 +147,10 @@ function storedRun(
   fingerprint: string,
 ): OpenedCheckpoint | undefined {
   if (ask.checkpoint === undefined) return undefined;
-  if (checkpoints === undefined) throw new UsageError('This agent was made without `checkpoints`: it can open none.');
+  if (checkpoints === undefined) {
+    const hint = 'Make it with `checkpoints`, and with the secret that the token was sealed with.';
+    throw new UsageError('This agent was made without `checkpoints`: it can open none.', { hint });
+  }
   const stored = checkpoints.open(ask.checkpoint, fingerprint);
   const { state } = stored;
   if (!canGoOn(state)) {
@@ -154,7 +175,7 @@ function sharedOptions(options: AgentOptions, ask: AskOptions): RunOptions {
   return {
     ...(roundExecutor && { roundExecutor }),
     ...(transformRequest && { transformRequest }),
-    ...(effectPolicy && { effects: { policy: effectPolicy, ...(onEffect && { onEffect }) } }),
+    effects: { policy: policyOf(effectPolicy, ask.effectPolicy), ...(onEffect && { onEffect }) },
     ...(stream === false && { stream }),
     ...(httpOptions?.headers && { headers: httpOptions.headers }),
     ...(memory && { memory }),
@@ -163,6 +184,11 @@ function sharedOptions(options: AgentOptions, ask: AskOptions): RunOptions {
     attempts,
     idleTimeoutMs: options.idleTimeoutMs || attempts.timeoutMs + IDLE_SLACK_MS,
   };
+}
+
+/** A run is a child of its agent: it may only have less. */
+function policyOf(policy: EffectPolicy = DEFAULT_EFFECTS, own?: EffectPolicy): EffectPolicy {
+  return own === undefined ? policy : intersect(policy, own);
 }
 
 function attemptsOf(options: AgentOptions): AttemptPolicy {

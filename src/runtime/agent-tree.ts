@@ -12,6 +12,7 @@ import type { HowToAllow, Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
 import type { Workspace } from '../tools/workspace.js';
 import type { Worker } from '../workers/types.js';
+import type { CostOf } from './agent-cost.js';
 import type { AgentOptions, AskOptions } from './agent-types.js';
 import { createBudget } from './budget.js';
 import type { RunTree } from './context.js';
@@ -36,6 +37,7 @@ export type TreeParts = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly emitter: Emitter;
   readonly redactor: Redactor;
+  readonly costOf: CostOf;
   readonly runOptions: RunOptions;
   readonly ask: AskOptions;
   readonly sessionRules: Rule[];
@@ -78,7 +80,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
       state: parts.state,
     },
     emitter: parts.emitter,
-    budget: createBudget(limits, () => undefined),
+    budget: createBudget(limits, parts.costOf),
     ledger: createLedger(),
     now,
     newId: parts.newId,

@@ -9,6 +9,7 @@ import type { Message, Outcome } from '../kernel/types.js';
 import type { ApprovalMode } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import type { Tool } from '../tools/types.js';
+import type { GivenPrice } from './agent-cost.js';
 import type { BudgetLimits } from './budget.js';
 import type { StreamChunk } from './chunks.js';
 import type { EffectPolicy } from './effects.js';
@@ -24,7 +25,10 @@ export type AgentOptions = {
   readonly model?: string | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly systemPrompt?: string | undefined;
-  /** Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. `Infinity` is no limit, as with all times here. */
+  /**
+   * Absent limits: 30 turns, 10 minutes, 3 output retries; no budget. `Infinity` is no limit, as with all times here. A
+   * cost limit wants a model whose price is known.
+   */
   readonly limits?:
     | (BudgetLimits & {
         readonly maxTurns?: number | undefined;
@@ -32,6 +36,8 @@ export type AgentOptions = {
         readonly maxOutputRetries?: number | undefined;
       })
     | undefined;
+  /** What the model costs; by default what our table says of `model`, if it is in there. */
+  readonly price?: GivenPrice | undefined;
   /**
    * The model's window, in tokens. With it the history is kept within: long results are shortened, then a summary,
    * asked for by one more request, takes the place of the older part. Each such step is a `context` event.
@@ -110,6 +116,8 @@ export type AskOptions = {
    * Calls that had ended do not run again. In the conversation it takes the place of what there is of that run.
    */
   readonly checkpoint?: string | undefined;
+  /** Narrows the agent's policy for this run: what both allow is allowed. */
+  readonly effectPolicy?: EffectPolicy | undefined;
   /** Whether the agent's `output` holds in this run; true by default. */
   readonly raw?: boolean | undefined;
   /**

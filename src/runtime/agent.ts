@@ -8,6 +8,7 @@ import { fullMemory, windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
+import { costOfAgent } from './agent-cost.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
 import { checkAgentOptions, checkAskOptions } from './check-options.js';
@@ -40,7 +41,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     redactor: surroundings.redactor,
     sinks: [
       traces.sink,
-      (event) => slot.active()?.events.push(event),
+      slot.sink,
       ...(telemetry ? [telemetry.sink] : []),
       ...(options.onEvent ? [options.onEvent] : []),
     ],
@@ -59,6 +60,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     emitter,
     checkpoints: options.checkpoints && createCheckpoints({ ...options.checkpoints, now }),
     state,
+    costOf: costOfAgent(options, surroundings.costOf),
     sessionRules: [],
     newId,
     now,

@@ -1,6 +1,7 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { BudgetError, messageOf, ProviderError } from '../errors.js';
+import { addUsage, NO_USAGE } from '../kernel/step.js';
 import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
 import { LONGEST_TIMER_MS } from '../tools/timers.js';
@@ -30,25 +31,35 @@ const emptyDraft = (model: string): Draft => ({
   reasoning: '',
   calls: [],
   replay: undefined,
-  usage: { requests: 1, promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, totalTokens: 0 },
+  usage: NO_USAGE,
   finishReason: undefined,
 });
 
+/** Told what had arrived of a reply that did not become whole, and what was spent on it. */
+export type OnDropped = (text: string, usage: Usage) => void;
+
 /**
- * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it.
- * `onDropped` is told what had arrived of a reply that did not become whole.
+ * Asks the model once, and returns as soon as `ctx.signal` aborts even if the provider does not listen to it. The usage
+ * of a reply is that of all requests that left for it.
  * @throws the signal's reason on abort; {BudgetError} where another try would be one request too many; whatever the
- * provider throws otherwise. What had been shown of a dropped
- * reply is told by a `message` event marked incomplete.
+ * provider throws otherwise. What had been shown of a dropped reply is told by a `message` event marked incomplete.
  */
 export async function askModel(
   request: ModelRequest,
   ctx: RunContext,
-  onDropped: (text: string) => void = () => undefined,
+  onDropped: OnDropped = () => undefined,
 ): Promise<Reply> {
-  let draft = emptyDraft(ctx.model);
-  const spend = () => ctx.budget.addUsage(draft.usage, draft.model);
-  ctx.budget.countRequest();
+  let draft = emptyDraft(request.model);
+  let spent = NO_USAGE;
+  const spend = () => {
+    spent = addUsage(spent, draft.usage);
+    ctx.budget.addUsage(draft.usage, draft.model);
+  };
+  const leave = () => {
+    spent = { ...spent, requests: spent.requests + 1 };
+    ctx.budget.countRequest();
+  };
+  leave();
   try {
     await guarded(ctx, async (signal, alive) => {
       let count = 0;
@@ -63,29 +74,25 @@ export async function askModel(
           spend();
           draft = emptyDraft(draft.model);
           stopIfSpent(broken, delta.reason, ctx);
+          leave();
         }
         take(delta, draft, ctx);
       }
     });
+    const { text, reasoning, calls: toolCalls, replay, finishReason } = draft;
+    if (finishReason === undefined) {
+      throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
+    }
+    spend();
+    const more = { ...(reasoning !== '' && { reasoning }), ...(replay && { replay }) };
+    return { text, ...more, toolCalls, finishReason, usage: spent };
   } catch (thrown) {
     reportIncomplete(draft, ctx);
-    onDropped(draft.text);
-    throw thrown;
-  } finally {
     // The tokens of a dropped reply were spent all the same.
     spend();
+    onDropped(draft.text, spent);
+    throw thrown;
   }
-  if (draft.finishReason === undefined) {
-    throw new ProviderError('protocol', 'The provider ended its reply without saying that it is whole.');
-  }
-  return {
-    text: draft.text,
-    ...(draft.reasoning === '' ? {} : { reasoning: draft.reasoning }),
-    toolCalls: draft.calls,
-    ...(draft.replay && { replay: draft.replay }),
-    finishReason: draft.finishReason,
-    usage: draft.usage,
-  };
 }
 
 /** A retry is a request like any other: the budget is looked at before it. */
@@ -153,10 +160,9 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       draft.replay = delta.replay;
       return;
     case 'usage':
-      draft.usage = { requests: 1, ...largest(draft.usage, delta.usage) };
+      draft.usage = { requests: 0, ...largest(draft.usage, delta.usage) };
       return;
     case 'retry':
-      ctx.budget.countRequest();
       ctx.emit(delta);
       return;
     case 'notice':
@@ -164,7 +170,6 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       return;
     case 'fallback':
       draft.model = delta.to;
-      ctx.budget.countRequest();
       ctx.emit(delta);
       return;
     case 'model':

@@ -38,6 +38,9 @@ export function createBudget(
     if (limits.maxTokens !== undefined && usage.totalTokens >= limits.maxTokens) {
       return `The budget of ${limits.maxTokens} tokens is used up (${usage.totalTokens} used)${earlier}.`;
     }
+    if (limits.maxCostUsd !== undefined && costUsd === null) {
+      return `The budget of ${limits.maxCostUsd} USD can't be kept: the price of a model that was asked is not known.`;
+    }
     if (limits.maxCostUsd !== undefined && costUsd !== null && costUsd >= limits.maxCostUsd) {
       return `The budget of ${limits.maxCostUsd} USD is used up (${costUsd.toFixed(4)} spent)${earlier}.`;
     }

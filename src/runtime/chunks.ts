@@ -8,6 +8,10 @@ export type StreamChunk =
   /** Once its arguments are complete. */
   | { readonly type: 'tool-call'; readonly call: ToolCall }
   | { readonly type: 'tool-result'; readonly callId: string; readonly ok: boolean; readonly output: string }
+  /** The reply broke off and is asked for anew after `waitMs`: its `text` and `reasoning` so far are void. */
+  | { readonly type: 'retry'; readonly attempt: number; readonly waitMs: number; readonly reason: string }
+  /** As `retry`, and another model is asked. */
+  | { readonly type: 'fallback'; readonly from: string; readonly to: string; readonly reason: string }
   | { readonly type: 'done'; readonly outcome: Outcome }
   | { readonly type: 'cancelled'; readonly reason: string }
   | { readonly type: 'error'; readonly error: RunError; readonly outcome: Outcome };
@@ -24,6 +28,10 @@ export function chunksOf(event: AgentEvent): readonly StreamChunk[] {
       return event.toolCalls.map((call) => ({ type: 'tool-call', call }));
     case 'tool-end':
       return [{ type: 'tool-result', callId: event.callId, ok: event.ok, output: event.output }];
+    case 'retry':
+      return [{ type: 'retry', attempt: event.attempt, waitMs: event.waitMs, reason: event.reason }];
+    case 'fallback':
+      return [{ type: 'fallback', from: event.from, to: event.to, reason: event.reason }];
     default:
       return [];
   }

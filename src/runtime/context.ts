@@ -32,7 +32,7 @@ export type RunTree = {
   /** The window of a model: see `RunContext.window`. */
   readonly windowOf?: (model: string) => Promise<WindowSize>;
   readonly limitsOf: (worker: Worker) => WorkerLimits;
-  /** What is special about the run of the root worker; those it delegates to have none of it. */
+  /** What is special about the run of the root worker; those it delegates to have only what binds the whole tree. */
   readonly rootOptions: RunOptions;
   readonly systemPromptOf: (worker: Worker) => string;
   /** What to do about a turn limit that is reached, as a sentence for whoever set it. */
@@ -43,9 +43,19 @@ export type RunTree = {
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
 };
 
-/** What binds the whole tree, so that nobody gets around it by delegating. */
-function gatesOf({ roundExecutor, effects, attempts }: RunOptions): RunOptions {
-  return { ...(roundExecutor && { roundExecutor }), ...(effects && { effects }), ...(attempts && { attempts }) };
+/**
+ * What binds the whole tree, so that nobody gets around it by delegating, and how the one endpoint is spoken to. A
+ * worker has no effect policy of its own: it has its parent's, never more.
+ */
+function gatesOf({ roundExecutor, effects, attempts, stream, headers, idleTimeoutMs }: RunOptions): RunOptions {
+  return {
+    ...(roundExecutor && { roundExecutor }),
+    ...(effects && { effects }),
+    ...(attempts && { attempts }),
+    ...(stream === false && { stream }),
+    ...(headers && { headers }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+  };
 }
 
 export type Placement = {

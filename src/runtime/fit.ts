@@ -170,7 +170,10 @@ export function createFitter(ctx: RunContext): Fitter {
     for (let share = 1, tries = 0; tries < SUMMARY_TRIES; tries += 1, share /= 2) {
       const messages = summaryRequest(older, Math.floor((target * CHARS_PER_TOKEN * share) / ratio));
       try {
-        const reply = await askModel({ ...requestOf(ctx), messages, maxTokens: SUMMARY_TOKENS }, quiet(ctx));
+        const request = { ...requestOf(ctx), messages, maxTokens: SUMMARY_TOKENS };
+        const reply = await askModel(request, quiet(ctx), (_, lost) => {
+          usage = addUsage(usage, lost);
+        });
         usage = addUsage(usage, reply.usage);
         return { summary: reply.text.trim() === '' ? undefined : reply.text.trim(), usage };
       } catch (thrown) {

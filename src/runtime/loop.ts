@@ -2,13 +2,13 @@
  * The one loop: lead, worker, planner, refiner, verifier and library user all go through it. It drives the kernel and
  * tells the event stream. What comes next and when to stop is the kernel's; doing it is `perform.ts`'s.
  */
-import { observe, reopen, start } from '../kernel/step.js';
-import type { Action, End, Message, Outcome, RunError, State, Step } from '../kernel/types.js';
+import { addUsage, NO_USAGE, observe, reopen, start } from '../kernel/step.js';
+import type { Action, End, Message, Outcome, RunError, State, Step, ToolResult, Usage } from '../kernel/types.js';
 import type { Denial } from '../permissions/types.js';
 import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
-import { errorOf, type Performing, perform } from './perform.js';
+import { errorOf, offeredBefore, type Performing, perform } from './perform.js';
 import { createReplyLimit } from './reply-limit.js';
 import { createTurn } from './turn.js';
 import type { RunContext } from './types.js';
@@ -24,9 +24,9 @@ export async function runLoop(task: string, ctx: RunContext): Promise<Outcome> {
     maxTurns: ctx.limits.maxTurns,
     timeoutMs: ctx.limits.timeoutMs,
   });
-  const { end, state } = await drive(task, ctx);
+  const { end, state, lost } = await drive(task, ctx);
   for (const input of ctx.options.inbox?.close() ?? []) ctx.emit({ type: 'input', status: 'dropped', ...input });
-  const outcome = toOutcome(end, state, ctx);
+  const outcome = toOutcome(end, { ...state, usage: addUsage(state.usage, lost) }, ctx);
   const { reason, answer, turns, usage, proof, error } = outcome;
   const durationMs = ctx.now() - startedAt;
   ctx.emit({ type: 'run-end', reason, answer, turns, usage, proof, durationMs, ...(error && { error }) });
@@ -45,31 +45,43 @@ function firstStep(task: string, ctx: RunContext): Step {
   return start(opening, ctx.limits);
 }
 
-async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: State }> {
+async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: State; lost: Usage }> {
   let { state, action } = firstStep(task, ctx);
   const turn = createTurn(ctx, state.turns);
-  const offered = new Set(ctx.tools.keys());
   const run: Performing = {
     ctx,
     turn,
     usedIds: idsIn(state.messages),
-    offered,
+    offered: new Set(),
+    lost: NO_USAGE,
     fitter: createFitter(ctx),
     reply: createReplyLimit(ctx),
   };
   try {
+    // Calls that are open before any request left are those of a stored state.
+    if (action.kind === 'act') run.offered = await offeredBefore(state, ctx);
     while (action.kind !== 'finish') {
       const seen = await perform(action, state, run);
       ({ state, action } = observe(state, seen));
+      if (seen.kind === 'results') tellNotes(seen.results, state.messages, ctx);
       // A request that did not fit is sent again, shorter: the turn goes on.
       if (action.kind !== 'act' && seen.kind !== 'context') turn.end();
       await tellState(state, seen.kind, action, ctx);
     }
-    return { end: action.end, state };
+    return { end: action.end, state, lost: run.lost };
   } catch (thrown) {
     // A fault of ours must not take the process down, nor the other workers: it ends this run, and says so.
     turn.end();
-    return { end: { reason: 'failed', answer: '', error: errorOf(thrown) }, state };
+    return { end: { reason: 'failed', answer: '', error: errorOf(thrown) }, state, lost: run.lost };
+  }
+}
+
+/** The kernel may put a note behind a result that the model gets; its `tool-end` went out before that. */
+function tellNotes(results: readonly ToolResult[], messages: readonly Message[], { emit }: RunContext): void {
+  for (const { callId, output } of results) {
+    const recorded = messages.findLast((message) => message.role === 'tool' && message.callId === callId);
+    const note = recorded?.content.slice(output.length).trim();
+    if (note) emit({ type: 'notice', level: 'warning', code: 'stuck-warning', text: note });
   }
 }
 

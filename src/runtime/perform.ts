@@ -1,10 +1,10 @@
 /** Carries out one action of the kernel: asks the model, or runs the calls, and says what was seen. */
 import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf, ProviderError } from '../errors.js';
-import { hasTurnsLeft } from '../kernel/step.js';
-import type { Action, Observation, Reply, RunError, State, Stop } from '../kernel/types.js';
+import { addUsage, hasTurnsLeft } from '../kernel/step.js';
+import type { Action, Observation, Reply, RunError, State, Stop, Usage } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
 import { untilAborted } from '../tools/abort.js';
-import { withUsableCalls } from './ask-model.js';
+import { type OnDropped, withUsableCalls } from './ask-model.js';
 import type { Fitter } from './fit.js';
 import type { ReplyLimit } from './reply-limit.js';
 import { runRound } from './round.js';
@@ -20,6 +20,8 @@ export type Performing = {
   readonly usedIds: Set<string>;
   /** Names of the tools that the last request offered: only these may its calls run. */
   offered: ReadonlySet<string>;
+  /** What requests cost whose replies were dropped, so that the kernel never saw them. */
+  lost: Usage;
   /** Keeps requests within the model's window. */
   readonly fitter: Fitter;
   /** Limit of a reply, raised once after one was cut off at it. */
@@ -43,8 +45,9 @@ export async function perform(
   const waiting = action.purpose === 'turn' ? (ctx.options.inbox?.take() ?? []) : [];
   if (waiting.length > 0) return { kind: 'input', texts: deliver(waiting, ctx) };
   let text = '';
-  const keepDropped = (dropped: string) => {
+  const keepDropped: OnDropped = (dropped, usage) => {
     text = dropped;
+    run.lost = addUsage(run.lost, usage);
   };
   try {
     return (await run.fitter.fit(state, toolsFor(action, ctx))) ?? (await ask(action, state, run, keepDropped));
@@ -68,7 +71,7 @@ async function ask(
   action: Extract<Action, { kind: 'reason' }>,
   state: State,
   run: Performing,
-  onDropped: (text: string) => void,
+  onDropped: OnDropped,
 ): Promise<Observation> {
   const { ctx, turn, usedIds } = run;
   const number = turn.begin(action.purpose);
@@ -88,6 +91,20 @@ async function ask(
   if (isPiece || toolCalls.length > 0 || text.trim() === '' || action.purpose === 'summary')
     return { kind: 'reply', ...reply };
   return finalText(reply, state, ctx);
+}
+
+/**
+ * The names of the tools that the request behind the open calls of a stored state offered. It is made once more, not
+ * sent: whoever takes tools away by `transformRequest` has them taken away from a run that is gone on with as well.
+ */
+export async function offeredBefore(state: State, ctx: RunContext): Promise<ReadonlySet<string>> {
+  const messages = state.messages.slice(
+    0,
+    state.messages.findLastIndex(({ role }) => role === 'assistant'),
+  );
+  const before: State = { ...state, phase: 'reason', messages, turns: state.turns - 1 };
+  const { tools } = await requestFor({ kind: 'reason', messages, purpose: 'turn' }, before, ctx);
+  return new Set(tools.map((tool) => tool.name));
 }
 
 function toolsFor(action: Extract<Action, { kind: 'reason' }>, ctx: RunContext): RunContext['toolSpecs'] {

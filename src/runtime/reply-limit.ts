@@ -2,12 +2,12 @@
 import { ProviderError, type ProviderErrorKind } from '../errors.js';
 import type { Reply } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
-import { askModel } from './ask-model.js';
+import { askModel, type OnDropped } from './ask-model.js';
 import type { RunContext } from './types.js';
 
 export type ReplyLimit = {
   /** `askModel` with the limit that is in force. Throws what that throws. */
-  readonly ask: (request: ModelRequest, onDropped: (text: string) => void) => Promise<Reply>;
+  readonly ask: (request: ModelRequest, onDropped: OnDropped) => Promise<Reply>;
 };
 
 const RAISED_TOKENS = 16_384;
@@ -31,7 +31,7 @@ export function createReplyLimit(ctx: RunContext): ReplyLimit {
     mayRaise = false;
   }
 
-  async function askWithin(request: ModelRequest, onDropped: (text: string) => void): Promise<Reply> {
+  async function askWithin(request: ModelRequest, onDropped: OnDropped): Promise<Reply> {
     if (raised === undefined) return askModel(request, ctx, onDropped);
     try {
       return await askModel({ ...request, maxTokens: raised }, ctx, onDropped);

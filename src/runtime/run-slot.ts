@@ -1,6 +1,6 @@
 /** One run at a time: what is under way, and how it is reached from outside. */
 import { InterruptedError, messageOf, WorkerError } from '../errors.js';
-import type { AgentEvent } from '../events/types.js';
+import type { AgentEvent, EventSink } from '../events/types.js';
 import type { Outcome } from '../kernel/types.js';
 import type { CancelOptions, RunHandle, SteerOptions, SteerResult } from './agent-types.js';
 import { createEventQueue, type EventQueue } from './event-queue.js';
@@ -21,6 +21,8 @@ export type RunSlot = {
   readonly start: (id: string, outer: AbortSignal | undefined, work: (run: ActiveRun) => Promise<Outcome>) => RunHandle;
   readonly push: (kind: QueuedInput['kind'], text: string, options?: SteerOptions) => SteerResult;
   readonly cancel: (options?: CancelOptions) => boolean;
+  /** Hands the run under way its events and those of its children; what is told of the conversation is none of them. */
+  readonly sink: EventSink;
   /** Fails the run under way, if there is one. */
   readonly fail: (reason: string) => void;
 };
@@ -65,6 +67,10 @@ export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
       if (current === undefined || (runId !== undefined && runId !== current.id)) return false;
       current.abort(new InterruptedError(undefined, reason));
       return true;
+    },
+    sink(event) {
+      if (current !== undefined && (event.runId === current.id || event.parentRunId === current.id))
+        current.events.push(event);
     },
     fail: (reason) => current?.abort(new WorkerError(reason)),
   };

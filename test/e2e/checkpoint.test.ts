@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { lstatSync, symlinkSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calls, fails, says, type Turn } from '../fixtures/model-server.js';
 import { makePlace } from './place.js';
@@ -105,6 +105,27 @@ describe('--checkpoint', () => {
     expect(place.read('a.txt')).toBe('twice\n');
   });
 
+  it('is of no use to another worker, also to one with the same tools', async () => {
+    const place = makePlace();
+    const asked = (worker: string) => ['coder', 'x', '--worker', worker, ...FLAGS];
+    await play([says('First.')], asked('file'), { place });
+    const run = await play([says('no')], asked('chat'), { place });
+
+    expect({ exitCode: run.exitCode, requests: run.requests.length }).toEqual({ exitCode: 2, requests: 0 });
+    expect(run.stderr).toMatch(/another configuration/);
+  });
+
+  it('is readable by nobody else, nor is the key that signs it', async () => {
+    const place = makePlace();
+    await play([says('First.')], ['coder', 'x', ...FLAGS], { place });
+    const files = readdirSync(dirname(place.root), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      /checkpoint(\.key)?$/.test(path),
+    );
+    expect(files.map((path) => basename(path)).sort()).toEqual(['checkpoint.key', 'run.checkpoint']);
+    const modes = files.map((path) => statSync(join(dirname(place.root), path)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
+  });
+
   it('goes on with the worker that was picked for the run, and asks for no other', async () => {
     const place = makePlace();
     const env = { CHATCLI_AGENT_PARALLEL_MODE: 'false' };
@@ -157,9 +178,12 @@ describe('--checkpoint', () => {
   it.each<[string, (token: string) => string, readonly string[], RegExp]>([
     ['that is none', () => 'hello', [], /no checkpoint/],
     ['that was changed', (token) => token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')), [], /changed/],
-    ['of another configuration', (token) => token, ['--max-turns', '3'], /another configuration/],
+    ['of other limits', (token) => token, ['--max-turns', '3'], /another configuration/],
+    ['of another model', (token) => token, ['-m', 'another-model'], /another configuration/],
+    ['of another worker', (token) => token, ['--worker', 'file'], /another configuration/],
+    ['of another form of the answer', (token) => token, ['--json-schema', 'schema.json'], /another configuration/],
   ])('refuses one %s, before any request', async (_, change, flags, message) => {
-    const place = makePlace();
+    const place = makePlace({ 'schema.json': '{"type":"object"}' });
     await play([says('First.')], ['coder', 'x', ...FLAGS], { place });
     place.write('run.checkpoint', change(place.read('run.checkpoint').trim()));
     const run = await play([says('no')], ['coder', 'x', ...FLAGS, ...flags], { place });

@@ -181,6 +181,24 @@ describe('a deadline', () => {
     expect(listeners).toEqual({ added: 5, removed: 5 });
   });
 
+  it('that ends a tool is told as its time, and a cancel as a cancel [row 20]', async () => {
+    const stops = () =>
+      probe('work', (_, { signal }) => {
+        const stopped = { ok: false, code: 'interrupted', output: 'Stopped.' };
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(stopped)));
+      });
+    const overdue = agentOver([calls(['a', 'work', {}])], { tools: [stops().tool] });
+    await overdue.agent.run('Work.', { timeoutMs: 30 });
+    const tool = stops();
+    const cancelled = agentOver([calls(['a', 'work', {}])], { tools: [tool.tool] });
+    const { result } = cancelled.agent.ask('Work.');
+    await until('the tool runs', () => tool.ran.length === 1);
+    cancelled.agent.cancel();
+    await result;
+    const codes = [overdue, cancelled].map(({ events }) => ofType(events, 'tool-end').map(({ code }) => code));
+    expect(codes).toEqual([['timeout'], ['interrupted']]);
+  });
+
   it('during a round waits for the tool, records its result, and asks the model no more [row 20]', async () => {
     const { opening, open } = gate();
     const tool = probe('work', async (_, { signal }) => {

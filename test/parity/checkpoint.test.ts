@@ -1,6 +1,6 @@
 /** Going on with a run from its checkpoint tokens, as a library user does: by another agent, in another process. */
 import { describe, expect, it } from 'vitest';
-import { type AgentEvent, ProviderError, windowMemory } from '../../src/index.js';
+import { type AgentEvent, type ModelRequest, ProviderError, windowMemory } from '../../src/index.js';
 import { calls, disorder, says, type Turn } from '../fixtures/bench.js';
 import { type AgentBenchOptions, agentOver, faultsOf, hangs, ofType, probe, told, until } from './agent-bench.js';
 
@@ -30,6 +30,18 @@ const options = (tool = probe('look').tool) => ({
 });
 
 describe('a run that is gone on with', () => {
+  it('by an agent that was made without checkpoints fails as a fault of its user, before any request', async () => {
+    const tokens = await stored();
+    const { checkpoints: _, ...without } = options();
+    const { agent, requests } = agentOver([], without);
+    const outcome = await agent.run('Look.', { checkpoint: tokens['after-llm'] });
+    expect(outcome).toMatchObject({
+      reason: 'failed',
+      error: { kind: 'usage', message: expect.stringContaining('`checkpoints`') },
+    });
+    expect(requests).toEqual([]);
+  });
+
   it('after a reply runs the calls that it was about to run, before the model is asked [trap 4]', async () => {
     const tokens = await stored();
     const look = probe('look');
@@ -56,6 +68,54 @@ describe('a run that is gone on with', () => {
     ]);
   });
 
+  it('after a reply runs only the tools that the request behind it offered [row 52] [trap 6]', async () => {
+    const withoutTools = {
+      ...options(),
+      transformRequest: (request: ModelRequest) => ({ ...request, tools: [] }),
+    };
+    const { agent, events } = agentOver([calls(['a', 'look', {}]), says('Done.')], withoutTools);
+    await agent.run('Look.');
+    const token = ofType(events, 'checkpoint').find(({ point }) => point === 'after-llm')?.token ?? '';
+
+    const look = probe('look');
+    const resumed = agentOver([says('Done.')], { ...withoutTools, tools: [look.tool] });
+    expect(await resumed.agent.run('Look.', { checkpoint: token })).toMatchObject({ reason: 'answered' });
+    expect(look.ran).toEqual([]);
+    expect(ofType(resumed.events, 'tool-end').map(({ code }) => code)).toEqual(['unknown-tool']);
+  });
+
+  it('after a reply is given the request and the state as they were before it, to say which tools it offered', async () => {
+    const tokens = await stored();
+    const seen: unknown[] = [];
+    const { agent } = agentOver([says('Done.')], {
+      ...options(),
+      transformRequest: (request, state) => {
+        seen.push([told(request.messages).slice(1), state.phase, state.turns]);
+        return request;
+      },
+    });
+    await agent.run('Look.', { checkpoint: tokens['after-llm'] });
+    expect(seen).toEqual([
+      [['user: Look.'], 'reason', 0],
+      [['user: Look.', 'assistant: look look', 'tool: look ran', 'tool: look ran'], 'reason', 1],
+    ]);
+  });
+
+  it('after a reply runs nothing where it can not be said which tools were offered', async () => {
+    const tokens = await stored();
+    const look = probe('look');
+    const { agent, events, requests } = agentOver([says('never')], {
+      ...options(look.tool),
+      transformRequest: () => {
+        throw new Error('no rules today');
+      },
+    });
+    const outcome = await agent.run('Look.', { checkpoint: tokens['after-llm'] });
+    expect(outcome).toMatchObject({ reason: 'failed', error: { message: 'no rules today' } });
+    expect([look.ran.length, requests.length]).toEqual([0, 0]);
+    expect(disorder(events)).toEqual([]);
+  });
+
   it('after a round runs none of its calls again', async () => {
     const tokens = await stored();
     const look = probe('look');
@@ -67,13 +127,11 @@ describe('a run that is gone on with', () => {
     expect(disorder(events)).toEqual([]);
   });
 
-  it('after its end is refused or fails, and each event that started has ended', async () => {
+  it('after its answer is refused, and each event that started has ended', async () => {
     const tokens = await stored();
     const { agent, events, requests } = agentOver([says('never')], options());
-    const ending = await Promise.resolve()
-      .then(() => agent.run('Look.', { checkpoint: tokens.terminal }))
-      .catch((thrown: Error) => ({ reason: thrown.name }));
-    expect(ending.reason).not.toBe('answered');
+    const outcome = await agent.run('Look.', { checkpoint: tokens.terminal });
+    expect(outcome).toMatchObject({ reason: 'failed', error: { kind: 'usage', code: 'bad-state' } });
     expect(requests).toEqual([]);
     expect(disorder(events)).toEqual([]);
   });

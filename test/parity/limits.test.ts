@@ -41,7 +41,7 @@ describe('limits', () => {
 
   it('of repetition tell the model at the third same result and end the run at the fifth [row 49]', async () => {
     const tool = probe('look');
-    const { agent, requests } = agentOver((_, index) => calls([`c${index}`, 'look', { text: 'here' }]), {
+    const { agent, requests, events } = agentOver((_, index) => calls([`c${index}`, 'look', { text: 'here' }]), {
       tools: [tool.tool],
     });
     const outcome = await agent.run('Look.');
@@ -50,7 +50,24 @@ describe('limits', () => {
       messages.filter(({ role, content }) => role === 'tool' && content !== 'look ran').length;
     expect(requests.map(noted)).toEqual([0, 0, 0, 1, 1]);
     expect(requests[3]?.messages.at(-1)?.content).toMatch(/^look ran\n.*third time/s);
+    const notes = ofType(events, 'notice').filter(({ code }) => code === 'stuck-warning');
+    expect(notes.map((note) => note.text)).toEqual([
+      requests[3]?.messages.at(-1)?.content.slice('look ran'.length).trim(),
+    ]);
+    const [third, fourth] = ofType(events, 'tool-start').slice(2);
+    expect(notes[0]?.seq).toBeGreaterThan(third?.seq ?? Number.NaN);
+    expect(notes[0]?.seq).toBeLessThan(fourth?.seq ?? Number.NaN);
     expect(tool.ran).toHaveLength(5);
+  });
+
+  it('of repetition tell it also where the third same result is the last thing that a run had turns for [row 49]', async () => {
+    const { agent, events, requests } = agentOver(
+      (_, index) => (index < 3 ? calls([`c${index}`, 'look', { text: 'here' }]) : says('Half is done.')),
+      { tools: [probe('look').tool], limits: { maxTurns: 3 } },
+    );
+    expect(await agent.run('Look.')).toMatchObject({ reason: 'turn-limit' });
+    expect(requests[3]?.messages.at(-2)?.content).toContain('third time');
+    expect(ofType(events, 'notice').map(({ code }) => code)).toEqual(['stuck-warning']);
   });
 
   it('of output cut behind the masking, at whole characters, and say what is left out [row 47]', async () => {

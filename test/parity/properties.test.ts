@@ -1,7 +1,7 @@
 /** What holds whatever a model does and whenever a person breaks in. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Message, type ModelDelta, ProviderError, type State } from '../../src/index.js';
+import { InterruptedError, type Message, type ModelDelta, ProviderError, type State } from '../../src/index.js';
 import { bench, disorder, type Turn } from '../fixtures/bench.js';
 import { agentOver, faultsOf, ofType, probe } from './agent-bench.js';
 
@@ -161,6 +161,86 @@ describe('whatever a model does', () => {
         expect(disorder(events)).toEqual([]);
         expect(ofType(events, 'run-end').map(({ reason }) => reason)).toEqual([outcome.reason, next.reason]);
         if (cancelAt < 0 || cancelAt >= count) expect(outcome.reason).not.toBe('interrupted');
+      }),
+      RUNS,
+    );
+  });
+
+  it('and whenever it is cancelled, each state that it reaches is valid but for the calls it is about to run', async () => {
+    const plan = fc.record({
+      behaviours: fc.array(behaviour, { maxLength: 7 }),
+      cancelAt: fc.nat(40),
+      maxTurns: fc.integer({ min: 1, max: 6 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ behaviours, cancelAt, maxTurns }) => {
+        const controller = new AbortController();
+        const states: { readonly state: State; readonly point: string }[] = [];
+        let served = 0;
+        let count = 0;
+        const { events, outcome } = await bench({
+          tools: tools().all,
+          maxTurns,
+          turns: () => turnOf(behaviours[served], served++),
+          signal: controller.signal,
+          options: {
+            attempts: { timeoutMs: 0, retries: 0, backoffMs: 0, heartbeatMs: 0 },
+            onState: (state, point) => void states.push({ state, point }),
+          },
+          onEvent: () => {
+            if (count === cancelAt) controller.abort(new InterruptedError());
+            count += 1;
+          },
+        });
+        for (const { state } of states) {
+          const about = state.phase === 'act' ? [expect.stringMatching(/^calls without a result/)] : [];
+          expect(faultsOf(state.messages)).toEqual(about);
+        }
+        expect(states.filter(({ point }) => point === 'terminal')).toHaveLength(1);
+        expect(states.at(-1)).toMatchObject({ point: 'terminal', state: { phase: 'finished', turns: outcome.turns } });
+        expect(disorder(events)).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('and whenever it is cancelled, its last token before the end runs no tool again that ever ran', async () => {
+    const plan = fc.record({
+      behaviours: fc.array(behaviour, { minLength: 1, maxLength: 6 }),
+      cancelAt: fc.nat(40),
+      how: fc.constantFrom('cancel', 'destroy'),
+      maxTurns: fc.integer({ min: 1, max: 6 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ behaviours, cancelAt, how, maxTurns }) => {
+        const [first, second] = [tools(), tools()];
+        let served = 0;
+        let count = 0;
+        let last: { readonly token: string; readonly served: number } | undefined;
+        const turns = () => turnOf(behaviours[served], served++);
+        const options = { limits: { maxTurns }, toolRetries: 0, checkpoints: { secret: 'of these tests' } };
+        const run = agentOver(turns, {
+          ...options,
+          tools: first.all,
+          onEvent: (event) => {
+            if (event.type === 'checkpoint' && event.point !== 'terminal') last = { token: event.token, served };
+            if (count === cancelAt) how === 'cancel' ? run.agent.cancel() : run.agent.destroyWorker('x');
+            count += 1;
+          },
+        });
+        const outcome = await run.agent.run('Go.');
+        // Where a round itself ends the run there is no token behind it but that of the end.
+        if (last === undefined || outcome.reason === 'stuck' || outcome.reason === 'denied') return;
+
+        served = last.served;
+        const resumed = agentOver(turns, { ...options, tools: second.all });
+        const ended = await resumed.agent.run('Go.', { checkpoint: last.token });
+        expect(ended.error?.kind).not.toBe('usage');
+        const keys = [...first.ran, ...second.ran].filter((key) => key !== '');
+        expect(new Set(keys).size).toBe(keys.length);
+        const histories = [...resumed.requests.map(({ messages }) => messages), resumed.agent.messages()];
+        expect(histories.flatMap(faultsOf)).toEqual([]);
+        expect(disorder(resumed.events)).toEqual([]);
       }),
       RUNS,
     );

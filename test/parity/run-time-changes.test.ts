@@ -1,7 +1,7 @@
 /** What is changed on a living agent, or for one run of it: system prompt, tools, values, requests. */
 import { describe, expect, it } from 'vitest';
 import { RejectedError } from '../../src/index.js';
-import { calls, says } from '../fixtures/bench.js';
+import { calls, disorder, says } from '../fixtures/bench.js';
 import { agentOver, gate, ofType, probe, told, toolNames, until, waiting } from './agent-bench.js';
 
 /** Why a run was not started. */
@@ -91,6 +91,20 @@ describe('the tools of an agent', () => {
     agent.setToolContext({ t: 'b' });
     await agent.run('Third.');
     expect(seen).toEqual([{ t: 'own', r: 'us' }, { t: 'a', r: 'us' }, { t: 'b' }]);
+  });
+
+  it('are asked for by no request where the change of it fails, and the run says why [row 52]', async () => {
+    const { agent, requests, events } = agentOver([says('never')], {
+      tools: [probe('look').tool],
+      transformRequest: () => Promise.reject(new TypeError('no rules today')),
+    });
+    expect(await agent.run('Go.')).toMatchObject({
+      reason: 'failed',
+      error: { kind: 'internal', message: 'no rules today' },
+      usage: { requests: 0 },
+    });
+    expect(requests).toEqual([]);
+    expect(disorder(events)).toEqual([]);
   });
 
   it('that a changed request does not offer are unknown to the round that follows it [row 52] [trap 6]', async () => {

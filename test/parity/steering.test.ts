@@ -8,6 +8,16 @@ import { agentOver, behind, end, gate, hangs, ofType, text, told, until, waiting
 const said = (messages: Parameters<typeof told>[0]) => told(messages).filter((line) => !line.startsWith('system'));
 
 describe('words for a run', () => {
+  it('that come while its worker is starting enter before the first model call', async () => {
+    const { agent, requests, events } = agentOver([says('Done.')]);
+    const { id, result } = agent.ask('Look.');
+    expect(events).toEqual([]);
+    expect(agent.steer('In the attic.', { expectedRunId: id })).toMatchObject({ ok: true });
+    expect(await result).toMatchObject({ reason: 'answered' });
+    expect(said(requests[0]?.messages)).toEqual(['user: Look.', 'user: In the attic.']);
+    expect(ofType(events, 'input')).toMatchObject([{ status: 'taken', runId: id }]);
+  });
+
   it('that come during a round enter before the next model call, trimmed and in order [row 23]', async () => {
     const { opening, open } = gate();
     const tool = waiting('look', opening);
@@ -110,6 +120,11 @@ describe('words for a run', () => {
       open();
       expect(await result).toMatchObject({ reason });
       expect(ofType(events, 'input').map(({ status, text }) => [status, text])).toEqual([['dropped', 'Q2']]);
+      // A run tells its end last.
+      expect(events.map(({ type }) => type).filter((type) => type === 'input' || type === 'run-end')).toEqual([
+        'input',
+        'run-end',
+      ]);
       await agent.run('Q3');
       expect(said(requests[1]?.messages).filter((line) => /: Q/.test(line))).toEqual(['user: Q1', 'user: Q3']);
       expect(ofType(events, 'input')).toHaveLength(1);

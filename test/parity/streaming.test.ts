@@ -1,7 +1,14 @@
 /** A run as it is read while it goes on: the same as when it is waited for, one end, silence, and readers that leave. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createAgent, FakeProvider, fullMemory, type Script, type StreamChunk } from '../../src/index.js';
+import {
+  createAgent,
+  FakeProvider,
+  fullMemory,
+  type ModelDelta,
+  type Script,
+  type StreamChunk,
+} from '../../src/index.js';
 import { calls, disorder, says, type Turn } from '../fixtures/bench.js';
 import {
   type AgentBenchOptions,
@@ -63,6 +70,33 @@ describe('a run that is streamed', () => {
     expect(streamed.agent.messages()).toEqual(waited.agent.messages());
     expect(streamed.provider.requests).toEqual(waited.provider.requests);
   });
+
+  it.each<[string, ModelDelta, StreamChunk]>([
+    [
+      'once more',
+      { type: 'retry', attempt: 2, maxAttempts: 3, waitMs: 1, reason: 'reset' },
+      { type: 'retry', attempt: 2, waitMs: 1, reason: 'reset' },
+    ],
+    [
+      'of another model',
+      { type: 'fallback', from: 'a', to: 'b', reason: 'reset' },
+      { type: 'fallback', from: 'a', to: 'b', reason: 'reset' },
+    ],
+  ])(
+    'says that what broke off is asked for %s, so that nobody puts the two together [row 58]',
+    async (_, broken, told) => {
+      const { agent } = agentOver([[text('I was ab'), broken, text('I am here.'), end]]);
+      let shown = '';
+      for await (const chunk of agent.stream('Go.')) {
+        if (chunk.type === 'text') shown += chunk.text;
+        if (chunk.type === 'retry' || chunk.type === 'fallback') {
+          expect([chunk, shown]).toEqual([told, 'I was ab']);
+          shown = '';
+        }
+      }
+      expect(shown).toBe('I am here.');
+    },
+  );
 
   it('shows text, reasoning, whole calls and results as they come, in this order', async () => {
     const agent = createAgent({

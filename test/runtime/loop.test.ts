@@ -5,6 +5,7 @@ import { InterruptedError, ProviderError } from '../../src/errors.js';
 import type { AgentEvent } from '../../src/events/types.js';
 import { defineTool } from '../../src/tools/types.js';
 import { bench, calls, disorder, says, type Turn, worker } from '../fixtures/bench.js';
+import { gate, until } from '../parity/agent-bench.js';
 
 /** A tool that answers with its `text`, after `ms`. It notes when it runs. */
 const echo = (
@@ -350,20 +351,40 @@ describe('a round', () => {
   });
 
   it('runs writes to different paths side by side, and those to one path in order', async () => {
-    const seen = running();
-    const { requests } = await bench({
-      tools: [echo({ running: seen, concurrency: 'path' })],
+    const begun: string[] = [];
+    const gates = new Map(['1', '2', '3'].map((text) => [text, gate()]));
+    const write = defineTool({
+      name: 'write',
+      doc: 'Writes.',
+      permission: 'read',
+      concurrency: 'path',
+      schema: z.object({ text: z.string(), path: z.string() }),
+      subjects: ({ path }) => [{ kind: 'path', path }],
+      async run({ text }) {
+        begun.push(text);
+        await gates.get(text)?.opening;
+        return { ok: true, output: text };
+      },
+    });
+    const running = bench({
+      tools: [write],
       turns: [
         calls(
-          ['1', 'echo', { text: '1', ms: 30, path: 'a' }],
-          ['2', 'echo', { text: '2', ms: 20, path: 'b' }],
-          ['3', 'echo', { text: '3', path: './a' }],
+          ['1', 'write', { text: '1', path: 'a' }],
+          ['2', 'write', { text: '2', path: 'b' }],
+          ['3', 'write', { text: '3', path: './a' }],
         ),
         says('Done.'),
       ],
     });
-    expect(seen.most).toBe(2);
-    expect(seen.order).toEqual(['1', '2', '3']);
+    // Neither of the first two ends before both are at work.
+    await until('both are at work', () => begun.length === 2);
+    gates.get('2')?.open();
+    gates.get('1')?.open();
+    await until('the third is at work', () => begun.length === 3);
+    gates.get('3')?.open();
+    const { requests } = await running;
+    expect(begun).toEqual(['1', '2', '3']);
     expect(requests[1]?.messages.slice(3).map((message) => message.content)).toEqual(['1', '2', '3']);
   });
 
@@ -589,6 +610,88 @@ describe('workers', () => {
     ).toEqual([2, 2]);
     expect(outcome.answer).toBe('Both done.');
     expect(disorder(events)).toEqual([]);
+  });
+
+  it('are held by what binds the whole tree, and have nothing else of what is special about the root', async () => {
+    const wishes = defineTool({
+      ...echo(),
+      name: 'wishes',
+      schema: z.object({}),
+      subjects: () => [],
+      run: async () => ({
+        ok: false,
+        code: 'busy',
+        output: 'Busy.',
+        retryable: true,
+        effects: [{ type: 'A' }, { type: 'B' }],
+      }),
+    });
+    const seen: unknown[] = [];
+    const { requests, events } = await bench({
+      workers: [lead, worker({ name: 'coder', tools: ['wishes'] })],
+      tools: [delegates, wishes],
+      options: {
+        effects: {
+          policy: { mode: 'allow-list', allow: ['A'], deny: [] },
+          onEffect: (effect) => void seen.push(effect),
+        },
+        attempts: { timeoutMs: 1_000, retries: 2, backoffMs: 0, heartbeatMs: 0 },
+        roundExecutor: async function* (all, run) {
+          for (const call of all) {
+            seen.push(call.name);
+            yield await run(call);
+          }
+        },
+        stream: false,
+        headers: { 'x-tenant': 't' },
+        idleTimeoutMs: 30_000,
+        maxTokens: 9,
+        modelOptions: { temperature: 1 },
+        history: [{ role: 'user', content: 'Before.' }],
+        checkAnswer: (answer) => (answer === 'Led.' ? { ok: true } : { ok: false, feedback: 'Lead.' }),
+      },
+      turns: (request) => {
+        if (isLead(request.messages[0]?.content)) {
+          return request.messages.length > 3
+            ? says('Led.')
+            : calls(['d', 'delegate', { tasks: [{ worker: 'coder', task: 'A' }] }]);
+        }
+        return request.messages.length > 2 ? says('Coded.') : calls(['w', 'wishes', {}]);
+      },
+    });
+    expect(seen).toEqual(['delegate', 'wishes', { type: 'A' }]);
+    expect(events.find((event) => event.type === 'tool-end' && event.name === 'wishes')).toMatchObject({ attempts: 3 });
+    const refused = events.filter((event) => event.type === 'notice' && event.code === 'effect-refused');
+    expect(refused).toMatchObject([{ worker: 'coder', text: expect.stringContaining('B') }]);
+    const ofRequest = ({ stream, headers, maxTokens, options, messages }: (typeof requests)[number]) => ({
+      stream,
+      headers,
+      maxTokens,
+      options,
+      hasHistory: messages[1]?.content === 'Before.',
+    });
+    const shared = { stream: false, headers: { 'x-tenant': 't' } };
+    const ofLead = { ...shared, maxTokens: 9, options: { temperature: 1 }, hasHistory: true };
+    const ofCoder = { ...shared, maxTokens: undefined, options: undefined, hasHistory: false };
+    expect(requests.map(ofRequest)).toEqual([ofLead, ofCoder, ofCoder, ofLead]);
+  });
+
+  it('are not waited for when their model is silent for too long', async () => {
+    const { events } = await bench({
+      workers: [lead, coder],
+      tools: [delegates, echo()],
+      options: { idleTimeoutMs: 20 },
+      turns: (request) => {
+        if (!isLead(request.messages[0]?.content)) return deaf;
+        return request.messages.length > 2
+          ? says('Done.')
+          : calls(['d', 'delegate', { tasks: [{ worker: 'coder', task: 'A' }] }]);
+      },
+    });
+    expect(events.filter((event) => event.type === 'worker-end')).toMatchObject([
+      { worker: 'coder', status: 'failed', error: { message: expect.stringContaining('silent') } },
+      { worker: 'agent', status: 'done' },
+    ]);
   });
 
   it('never delegate further', async () => {

@@ -6,6 +6,8 @@ import { redactForTelemetry } from '../../src/runtime/telemetry-redact.js';
 import { defineTool } from '../../src/tools/types.js';
 import { bench, calls, says } from '../fixtures/bench.js';
 
+const LONG = 'x'.repeat(9_999);
+
 const login = defineTool({
   name: 'login',
   doc: 'd',
@@ -92,6 +94,19 @@ describe('telemetry of a run', () => {
       { retry_count: 1 },
     ],
     [
+      'a tool that was tried again',
+      { type: 'tool-end', callId: 'a', name: 'x', ok: true, durationMs: 5, attempts: 3, output: 'o' },
+      'tool.retry',
+      { retry_count: 2 },
+    ],
+    [
+      'a cancelled run',
+      { type: 'run-end', reason: 'interrupted', usage: { promptTokens: 1 }, durationMs: 7 },
+      'request.cancelled',
+      { duration_ms: 7 },
+    ],
+    ['a run at a limit', { type: 'run-end', reason: 'budget', usage: {}, durationMs: 7 }, 'request.failed', {}],
+    [
       'a dropped model call',
       { type: 'turn-end', turn: 1, usage: { promptTokens: 1 } },
       'llm.error',
@@ -104,6 +119,38 @@ describe('telemetry of a run', () => {
     sink(event(body));
     await flush(5_000);
     expect(records[1]).toMatchObject({ name, measurements });
+  });
+
+  it('tells the trial of a tool before its end, and only where there was more than one', async () => {
+    const records: TelemetryRecord[] = [];
+    const { sink, flush } = createTelemetry((record) => void records.push(record));
+    sink(event({ type: 'run-start', model: 'm' }));
+    const end = { type: 'tool-end', name: 'x', ok: false, code: 'busy', durationMs: 5, output: 'o' };
+    sink(event({ ...end, callId: 'a', attempts: 2 }));
+    sink(event({ ...end, callId: 'b', attempts: 1 }));
+    await flush(5_000);
+    expect(records.slice(1).map(({ name, metadata }) => [name, metadata.call_id, metadata.status])).toEqual([
+      ['tool.retry', 'a', 'failed'],
+      ['tool.error', 'a', 'failed'],
+      ['tool.error', 'b', 'failed'],
+    ]);
+  });
+
+  it.each([
+    [
+      'the error of a run',
+      'error',
+      { type: 'run-end', reason: 'failed', usage: {}, durationMs: 1, error: { kind: 'internal', message: LONG } },
+    ],
+    ['the reason of a retry', 'reason', { type: 'retry', attempt: 2, maxAttempts: 3, waitMs: 1, reason: LONG }],
+    ['the reason of a refusal', 'reason', { type: 'output-check', status: 'refused', attempt: 1, feedback: LONG }],
+  ] as const)('bounds %s', async (_, key, body) => {
+    const records: TelemetryRecord[] = [];
+    const { sink, flush } = createTelemetry((record) => void records.push(record));
+    sink(event({ type: 'run-start', model: 'm' }));
+    sink(event(body));
+    await flush(5_000);
+    expect(records[1]?.metadata[key]).toHaveLength(512);
   });
 
   it('leaves out arguments that are no JSON, since their keys can not be read', async () => {

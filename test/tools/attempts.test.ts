@@ -98,6 +98,10 @@ describe('a tool', () => {
   });
 });
 
+it('the attempts of a tool are by default two of 15 s, 200 ms apart, without a beat', () => {
+  expect(DEFAULT_ATTEMPTS).toEqual({ timeoutMs: 15_000, retries: 1, backoffMs: 200, heartbeatMs: 0 });
+});
+
 describe('a time limit', () => {
   it('names the tool and the time, and has a read tried again', async () => {
     const { attempts, output } = await afterTimers(attempted(scripted(never)));
