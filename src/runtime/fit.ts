@@ -8,7 +8,7 @@ import { type Extent, fileOf, shrinkable, shrunk } from '../context/shrink.js';
 import { createTokenCounter, totalOf } from '../context/tokens.js';
 import { roomIn, windowInWords } from '../context/window.js';
 import { messageOf, ProviderError } from '../errors.js';
-import type { ContextFill, WindowSize } from '../events/types.js';
+import type { ContextFill, EventBody, WindowSize } from '../events/types.js';
 import type { Message, Observation, State, Usage } from '../kernel/types.js';
 import { addUsage, NO_USAGE } from '../kernel/usage.js';
 import type { ModelRequest, ToolSpec } from '../providers/types.js';
@@ -25,6 +25,8 @@ const TARGET_SHARE = 0.6;
 const REFUSED_SHARE = 0.5;
 const REFUSALS_AT_MOST = 3;
 const RECENT_ROUNDS = 2;
+/** Less than this part of the room is not worth a request, when one will be due again soon. */
+const WORTH_SUMMING_UP_SHARE = 0.1;
 const SUMMARY_TRIES = 3;
 const SUMMARY_TOKENS = 2_000;
 const CHARS_PER_TOKEN = 3;
@@ -35,6 +37,9 @@ const CUT_FROM_TOKENS = 1_000;
 type ContextObservation = Extract<Observation, { kind: 'context' }>;
 type History = { readonly messages: readonly Message[]; readonly openingCount: number };
 type Shorter = History & { readonly operation: 'shrink' | 'summary' | 'trim'; readonly usage?: Usage };
+
+/** What a shortening aims at, and how much there has to be for a summary. */
+type Goal = { readonly target: number; readonly reason: 'window' | 'refused'; readonly leastTokens: number };
 
 export type Fitter = {
   /**
@@ -73,7 +78,8 @@ export function createFitter(ctx: RunContext): Fitter {
     if (window === undefined) return undefined;
     const room = roomIn(window.tokens, ctx.options.maxTokens);
     if (tokens <= room * FULL_SHARE) return undefined;
-    return shorten(state, tools, { target: room * TARGET_SHARE, reason: 'window' });
+    const leastTokens = (room * WORTH_SUMMING_UP_SHARE) / ratio;
+    return shorten(state, tools, { target: room * TARGET_SHARE, reason: 'window', leastTokens });
   }
 
   async function refused(
@@ -92,23 +98,23 @@ export function createFitter(ctx: RunContext): Fitter {
     }
     const room = named === undefined ? Number.POSITIVE_INFINITY : roomIn(named, ctx.options.maxTokens);
     const target = Math.min(room * TARGET_SHARE, estimate(state.messages, tools) * REFUSED_SHARE);
-    return shorten(state, tools, { target, reason: 'refused' });
+    return shorten(state, tools, { target, reason: 'refused', leastTokens: 0 });
   }
 
   async function shorten(
     state: State,
     tools: readonly ToolSpec[],
-    { target, reason }: { readonly target: number; readonly reason: 'window' | 'refused' },
+    goal: Goal,
   ): Promise<ContextObservation | undefined> {
     const before = estimate(state.messages, tools);
-    const history = await shorter(state, tools, target);
+    const history = await shorter(state, tools, goal);
     const after = history === undefined ? before : estimate(history.messages, tools);
     if (history === undefined || after >= before) return undefined;
     const { messages, openingCount, operation, usage } = history;
     ctx.emit({
       type: 'context',
       operation,
-      reason,
+      reason: goal.reason,
       messages: messages.length,
       tokensBefore: Math.round(before),
       tokensAfter: Math.round(after),
@@ -117,15 +123,15 @@ export function createFitter(ctx: RunContext): Fitter {
     return { kind: 'context', messages, openingCount, ...(usage && { usage }) };
   }
 
-  async function shorter(state: State, tools: readonly ToolSpec[], target: number): Promise<Shorter | undefined> {
-    const isSmallEnough = ({ messages }: History) => estimate(messages, tools) <= target;
+  async function shorter(state: State, tools: readonly ToolSpec[], goal: Goal): Promise<Shorter | undefined> {
+    const isSmallEnough = ({ messages }: History) => estimate(messages, tools) <= goal.target;
     let history: Shorter = { ...state, operation: 'shrink' };
     for (const extent of ['head-and-tail', 'line'] as const) {
       history = { ...history, messages: await withShorterResults(history.messages, extent, RECENT_ROUNDS) };
       if (isSmallEnough(history)) return history;
     }
     // The summary is made of the results as they were.
-    history = (await summedUp(state, target)) ?? history;
+    history = (await summedUp(state, goal)) ?? history;
     for (const [extent, rounds] of LAST_RESORTS) {
       if (isSmallEnough(history)) break;
       history = { ...history, messages: await withShorterResults(history.messages, extent, rounds) };
@@ -151,9 +157,9 @@ export function createFitter(ctx: RunContext): Fitter {
     return changed;
   }
 
-  async function summedUp(state: State, target: number): Promise<Shorter | undefined> {
+  async function summedUp(state: State, { target, leastTokens }: Goal): Promise<Shorter | undefined> {
     const plan = planCompaction(state.messages, { openingCount: state.openingCount, room: target, counter });
-    if (plan === undefined) return undefined;
+    if (plan === undefined || counter.ofMessages(plan.older) < leastTokens) return undefined;
     const { summary, usage } = await summaryOf(plan.older, target);
     const operation = summary === undefined ? 'trim' : 'summary';
     return { ...plan.historyWith(summary), operation, usage };
@@ -223,8 +229,10 @@ function requestOf({ model, options }: RunContext): Omit<ModelRequest, 'messages
 
 /** A summary is no answer: nobody is shown it as one. */
 function quiet(ctx: RunContext): RunContext {
-  return { ...ctx, emit: (body) => (body.type === 'retry' ? ctx.emit(body) : undefined) };
+  return { ...ctx, emit: (body) => (SAYS_IT.has(body.type) ? undefined : ctx.emit(body)) };
 }
+
+const SAYS_IT: ReadonlySet<EventBody['type']> = new Set(['text-delta', 'reasoning-delta', 'message']);
 
 function tellFailedSummary(why: string, ctx: RunContext): void {
   const text = `The conversation could not be summed up (${why}): its older part is left out.`;

@@ -188,6 +188,14 @@ describe('a run that fills the window with words', () => {
     expect(run.requests.at(-1)?.messages).toContainEqual({ role: 'user', content: TASK });
   });
 
+  it('is not summed up again and again where the task alone nearly fills the window', async () => {
+    const task = `${TASK} ${'Mind this. '.repeat(2_000)}`;
+    const turns = model(12, { text: 'I looked at it.' });
+    const run = await bench({ turns, tools: [reader(100)], contextWindow: 8_000, spool }, task);
+    expect(run.outcome.reason).toBe('answered');
+    expect(run.requests.filter(isSummaryRequest).length).toBeLessThan(3);
+  });
+
   it('keeps what the person added during the run', async () => {
     const inbox = createInbox(() => 'i');
     inbox.push('And leave d alone.', 'steer');
