@@ -155,7 +155,9 @@ function onContext(state: State, seen: Extract<Observation, { kind: 'context' }>
   if (!isWhole) throw new InvalidStep('The new history is no valid one.');
   const purpose = state.phase === 'summary' ? 'summary' : 'turn';
   const usage = addUsage(state.usage, seen.usage ?? NO_USAGE);
-  return { state: { ...state, messages, openingCount, usage }, action: { kind: 'reason', messages, purpose } };
+  // What was left out may be looked at again: that is no circle.
+  const stuck = { ...state.stuck, counts: {} };
+  return { state: { ...state, messages, openingCount, usage, stuck }, action: { kind: 'reason', messages, purpose } };
 }
 
 function withInput(state: State, texts: readonly string[]): State {

@@ -24,7 +24,6 @@ const TARGET_SHARE = 0.6;
 /** After a refusal nothing is known but that this was too much. */
 const REFUSED_SHARE = 0.5;
 const REFUSALS_AT_MOST = 3;
-const RECENT_ROUNDS = 2;
 /** Less than this part of the room is not worth a request, when one will be due again soon. */
 const WORTH_SUMMING_UP_SHARE = 0.1;
 const SUMMARY_TRIES = 3;
@@ -126,8 +125,8 @@ export function createFitter(ctx: RunContext): Fitter {
   async function shorter(state: State, tools: readonly ToolSpec[], goal: Goal): Promise<Shorter | undefined> {
     const isSmallEnough = ({ messages }: History) => estimate(messages, tools) <= goal.target;
     let history: Shorter = { ...state, operation: 'shrink' };
-    for (const extent of ['head-and-tail', 'line'] as const) {
-      history = { ...history, messages: await withShorterResults(history.messages, extent, RECENT_ROUNDS) };
+    for (const [extent, rounds] of FIRST_STEPS) {
+      history = { ...history, messages: await withShorterResults(history.messages, extent, rounds) };
       if (isSmallEnough(history)) return history;
     }
     // The summary is made of the results as they were.
@@ -215,6 +214,12 @@ export function createFitter(ctx: RunContext): Fitter {
 const LOWEST_RATIO = 0.7;
 const HIGHEST_RATIO = 3;
 
+/** How much stays of results before the last so many rounds: before a summary is made, and where one was not enough. */
+const FIRST_STEPS: readonly (readonly [Extent, number])[] = [
+  ['head-and-tail', 2],
+  ['line', 2],
+  ['head-and-tail', 1],
+];
 const LAST_RESORTS: readonly (readonly [Extent, number])[] = [
   ['head-and-tail', 1],
   ['line', 1],

@@ -602,6 +602,22 @@ describe('a history made shorter by the driver', () => {
     expect(step.state).toMatchObject({ openingCount: 2, turns: 2 });
   });
 
+  it('lets what was left out be looked at again, which is no circle', () => {
+    const same = rounds(4, () => 'same');
+    const again = [context(shorter), ...same].reduce((step, seen) => observe(step.state, seen), play(same));
+    expect(again.action.kind).toBe('reason');
+    const fifth = rounds(5, () => 'same').slice(8);
+    expect(fifth.reduce((step, seen) => observe(step.state, seen), again).action).toMatchObject({
+      end: { reason: 'stuck' },
+    });
+  });
+
+  it('counts what it cost', () => {
+    const usage = { ...NO_USAGE, requests: 1, promptTokens: 7, totalTokens: 7 };
+    const step = observe(play([]).state, { ...context(shorter), usage } as Observation);
+    expect(step.state.usage).toEqual(usage);
+  });
+
   it('is taken before the summary at a turn limit too', () => {
     const step = observe(play(rounds(1, String), 1).state, context(shorter));
     expect(step.action).toEqual({ kind: 'reason', messages: shorter, purpose: 'summary' });
