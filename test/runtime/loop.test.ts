@@ -613,18 +613,17 @@ describe('workers', () => {
   });
 
   it('are held by what binds the whole tree, and have nothing else of what is special about the root', async () => {
+    let tries = 0;
     const wishes = defineTool({
       ...echo(),
       name: 'wishes',
       schema: z.object({}),
       subjects: () => [],
-      run: async () => ({
-        ok: false,
-        code: 'busy',
-        output: 'Busy.',
-        retryable: true,
-        effects: [{ type: 'A' }, { type: 'B' }],
-      }),
+      run: async () => {
+        tries += 1;
+        if (tries < 3) return { ok: false, code: 'busy', output: 'Busy.', retryable: true };
+        return { ok: true, output: 'Wished.', effects: [{ type: 'A' }, { type: 'B' }] };
+      },
     });
     const seen: unknown[] = [];
     const { requests, events } = await bench({
