@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import { esbuildMarkdown } from './markdown-plugin.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { peerDependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 /** Of zod's translations only English is used; all of them are 270 kB to parse at every start. */
@@ -50,7 +50,7 @@ const common = {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
 };
-const binaries = Object.keys(optionalDependencies ?? {});
+const binaries = Object.keys(optionalDependencies);
 const [program, library] = await Promise.all([
   // Loading zod from its many files costs the program 100 ms more than from the bundle.
   build({ ...common, entryPoints: ['src/main.ts'], outdir: 'dist', external: binaries }),
@@ -59,7 +59,10 @@ const [program, library] = await Promise.all([
     ...common,
     entryPoints: ['src/index.ts'],
     outdir: 'dist/library',
-    external: [...Object.keys(dependencies), ...binaries],
+    // Node prints the line of an error that nobody caught: on one line with everything that is tens of kB.
+    minifyWhitespace: false,
+    minifySyntax: false,
+    external: [...Object.keys(peerDependencies), ...binaries],
   }),
 ]);
 execFileSync(

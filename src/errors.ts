@@ -124,7 +124,11 @@ export class RejectedError extends ChatcliError {
   }
 }
 
-/** A text for a person from whatever was thrown. */
+/** A text for a person from whatever was thrown. Never throws: some values throw when they are looked at. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return 'something was thrown that has no text';
+  }
 }

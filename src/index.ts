@@ -9,7 +9,10 @@ import type { Agent, AgentOptions } from './runtime/agent-types.js';
 
 /**
  * An agent: one conversation, one run at a time. Nothing is started or read before the first `ask`. Tools that do more
- * than read are refused unless `approve` answers for them or `approvalMode` lets them pass.
+ * than read are refused unless `approve` answers for them or `approvalMode` lets them pass. The keys in the environment
+ * are masked in events, tool results, outcomes and what the conversation keeps.
+ * @throws {UsageError} {ConfigError} naming the option or tool that can't be used, e.g. a tool called `load_skill` beside
+ * `skillFolders`.
  */
 export function createAgent(options: AgentOptions): Agent {
   const environment = processEnvironment();
@@ -23,7 +26,8 @@ export function createAgent(options: AgentOptions): Agent {
 
 export type { Memory, WindowOptions } from './context/memory.js';
 export { fullMemory, windowMemory } from './context/memory.js';
-export type { ProviderErrorKind, Rejection } from './errors.js';
+export type { Severity, SkillDiagnostic } from './context/skills-page.js';
+export type { ErrorKind, ProviderErrorKind, Rejection } from './errors.js';
 export {
   ChatcliError,
   ConfigError,
@@ -36,33 +40,62 @@ export {
   WorkerError,
 } from './errors.js';
 export { eventJsonSchema, InvalidEvent, parseEvent } from './events/schema.js';
-export type { AgentEvent, Display, EventBody, EventSink } from './events/types.js';
+export type { Trace } from './events/trace.js';
+export type {
+  AgentEvent,
+  ApprovalAnswer,
+  ApprovalQuestion,
+  ContextFill,
+  DiffLine,
+  Display,
+  EventBody,
+  EventSink,
+  EventStamp,
+  TokenParts,
+  WindowSize,
+  WindowSource,
+} from './events/types.js';
+export type { ProxySettings } from './http.js';
 export * as kernel from './kernel/step.js';
 export { InvalidStep, observe, reopen, start } from './kernel/step.js';
 export { openCalls, repair } from './kernel/transcript.js';
 export type {
   Action,
+  End,
   FinishReason,
   Limits,
   Message,
   Observation,
+  Opaque,
   Outcome,
+  OutcomeReason,
   Proof,
   Replay,
   Reply,
+  RunError,
   State,
   Step,
+  Stop,
+  StuckMemory,
   ToolCall,
   ToolResult,
   Usage,
+  Verdict,
 } from './kernel/types.js';
+export type { ApprovalMode, Permission, Subject } from './permissions/types.js';
+export type { ProcessGroups } from './process-group.js';
+export type { Dialect } from './providers/dialect.js';
+export type { ClosableProvider, EndpointOptions } from './providers/endpoint.js';
 export { withFallback } from './providers/fallback.js';
+export type { OpenaiChatOptions } from './providers/openai-chat.js';
 export { openaiChat } from './providers/openai-chat.js';
 export { openaiResponses } from './providers/openai-responses.js';
+export type { ReasoningForm } from './providers/presets.js';
+export type { RetryOptions } from './providers/retry.js';
 export { withRetry } from './providers/retry.js';
 export type { Script, ScriptedProvider, ScriptedReply } from './providers/scripted.js';
 export { createScriptedProvider, createScriptedProvider as FakeProvider } from './providers/scripted.js';
-export type { TextProtocolOptions } from './providers/text-protocol.js';
+export type { TextProtocolOptions, ToolProtocol } from './providers/text-protocol.js';
 export { withTextProtocol } from './providers/text-protocol.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
 export type {
@@ -74,15 +107,35 @@ export type {
   SteerOptions,
   SteerResult,
 } from './runtime/agent-types.js';
+export type { BudgetLimits } from './runtime/budget.js';
+export type { CheckpointProblem } from './runtime/checkpoint.js';
 export { CheckpointError } from './runtime/checkpoint.js';
 export type { StreamChunk } from './runtime/chunks.js';
 export type { EffectPolicy } from './runtime/effects.js';
 export { intersect } from './runtime/effects.js';
 export type { ContextOp } from './runtime/lanes.js';
-export type { AttemptPolicy, RoundExecutor, TransformRequest } from './runtime/options.js';
-export type { TelemetryRecord } from './runtime/telemetry.js';
+export type {
+  AnswerCheck,
+  AttemptPolicy,
+  EffectOptions,
+  RoundExecutor,
+  SafePoint,
+  TransformRequest,
+} from './runtime/options.js';
+export type { InputRefusal } from './runtime/steer.js';
+export type {
+  Telemetry,
+  TelemetryMeasurements,
+  TelemetryMetadata,
+  TelemetryName,
+  TelemetryRecord,
+} from './runtime/telemetry.js';
 export { createTelemetry } from './runtime/telemetry.js';
+export type { AnswerForm, TypedCheck } from './runtime/typed.js';
 export { answerCheckOf, OutputParseError, OutputRetriesExhausted } from './runtime/typed.js';
+export type { JsonSchema } from './runtime/typed-schema.js';
 export { createTools } from './tools/index.js';
-export type { Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
+export type { ShellOptions } from './tools/shell/tool.js';
+export type { DelegatedResult, DelegatedTask, Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
+export type { Location, Workspace, WriteOptions } from './tools/workspace.js';

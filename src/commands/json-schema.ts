@@ -51,7 +51,7 @@ export function heldTo(form: AnswerForm | undefined, tree: RunTree, worker: Work
   const instructions = tree.toolContext.mask(form.instructions);
   return {
     ...tree,
-    rootOptions: { ...tree.rootOptions, checkAnswer: form.check, responseSchema: form.schema },
+    rootOptions: { ...tree.rootOptions, checkAnswer: form.check, bareAnswer: form.bare, responseSchema: form.schema },
     systemPromptOf: (each) => {
       const prompt = tree.systemPromptOf(each);
       return each === worker ? `${prompt}\n\n${instructions}` : prompt;

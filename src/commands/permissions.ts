@@ -2,9 +2,10 @@
 import type { Config } from '../config/config.js';
 import { ConfigError } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
+import { flagHint } from '../permissions/command-hint.js';
 import { decide } from '../permissions/policy.js';
 import { nearestRealPath } from '../permissions/real-path.js';
-import { parseRule, parseRuleList } from '../permissions/rules.js';
+import { parseRuleList, sessionRule } from '../permissions/rules.js';
 import type { ApprovalMode, Decision, Request, Rule } from '../permissions/types.js';
 import type { Worker } from '../workers/types.js';
 import type { Intent } from './intent.js';
@@ -43,11 +44,12 @@ export function createPermissions({ intent, config, canAsk, roots }: PermissionO
         canAsk,
         roots,
         realPath: nearestRealPath,
+        howToAllow: flagHint,
       }),
     ask: async (question, put) => {
       if (!canAsk) return 'no';
       const answer = await put();
-      if (answer === 'session' && question.rule !== undefined) allow.push(parseRule(question.rule));
+      if (answer === 'session' && question.rule !== undefined) allow.push(sessionRule(question.tool, question.rule));
       return answer;
     },
   };

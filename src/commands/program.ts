@@ -57,6 +57,7 @@ export function createProgram({ version, run, skills, context, models, writeOut 
   }
   const skillsCommand = program.command('skills').description('list the skills, and what is wrong with them');
   skillsCommand
+    .allowExcessArguments(false)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .action(() => skills(runFlagsOf(skillsCommand).cwd));
   const contextCommand = program.command('context').description("show what fills the model's window before a task");

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { foldersFor } from '../config/folders.js';
 import { loadSkills, type SkillDiagnostic, skillFolders } from '../context/skills.js';
 import { clean } from '../tools/clean.js';
+import { safeName } from '../tools/walk.js';
 import { type Io, pathFrom } from './io.js';
 
 /**
@@ -19,16 +20,17 @@ export async function listSkills({ env, cwd }: Pick<Io, 'env' | 'cwd'>, folder =
   const sections = [
     skills.length === 0
       ? ['No skills.']
-      : skills.flatMap(({ name, description, file }) => [name, `  ${description}`, `  ${file}`]),
-    untrusted.map(({ path }) => `${path}: not trusted, not loaded`),
-    diagnostics.length === 0 ? [] : ['Problems:', ...diagnostics.map(describe)],
+      : skills.flatMap(({ name, description, file }) => [name, `  ${clean(description)}`, `  ${safeName(file)}`]),
+    untrusted.map(({ path }) => `${safeName(path)}: not trusted, not loaded`),
+    diagnostics.length === 0 ? [] : ['Problems:', ...diagnostics.flatMap(describe)],
   ];
   return `${sections
     .filter((lines) => lines.length > 0)
-    .map((lines) => clean(lines.join('\n')))
+    .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`;
 }
 
-function describe({ file, type, message, severity }: SkillDiagnostic): string {
-  return `  ${severity} ${type}: ${file}\n    ${message}`;
+/** A folder may be called anything, also like lines of ours. */
+function describe({ file, type, message, severity }: SkillDiagnostic): readonly string[] {
+  return [`  ${severity} ${type}: ${safeName(file)}`, `    ${safeName(message)}`];
 }

@@ -101,6 +101,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     modelOf: (worker) => modelFor(config.workers, worker.name, { general: model, page: worker.model }),
     windowOf: contextWindow,
     limitsOf: (worker) => limitsFor(config.workers, worker.name, worker),
+    turnLimitHint: 'More: --max-turns, or CHATCLI_AGENT_WORKER_MAX_TURNS.',
     systemPromptOf: (worker) =>
       redactor.mask(
         [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),

@@ -19,9 +19,9 @@ export type Memory = {
 
 export type WindowOptions = {
   /** 128,000 by default. */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** Tokens of one text, in place of the estimate `estimateTokens`. */
-  readonly count?: (text: string) => number;
+  readonly count?: ((text: string) => number) | undefined;
 };
 
 /** Everything, always. */

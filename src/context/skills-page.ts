@@ -18,17 +18,18 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const NAME_LIMIT_CHARS = 64;
 const DESCRIPTION_LIMIT_CHARS = 1024;
 const COMPATIBILITY_LIMIT_CHARS = 500;
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
+const FRONT_MATTER_BEGINS = /^\uFEFF?---[ \t]*(?:\r?\n|$)/;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Problem = Omit<SkillDiagnostic, 'file'>;
 
-/** What the page in `file` says, which lies in a folder named `folder`. */
+/** What the page in `file` says, which lies in a folder named `folder`. `isCut`: `text` is only its beginning. */
 export async function readSkillPage(
   text: string,
-  { file, folder }: { file: string; folder: string },
+  { file, folder, isCut }: { readonly file: string; readonly folder: string; readonly isCut: boolean },
 ): Promise<ReadPage> {
-  const fields = await fieldsOf(text);
+  const fields = await fieldsOf(text, isCut);
   const problems = 'problem' in fields ? [fields.problem] : problemsOf(fields.fields, folder);
   const diagnostics = problems.map((problem) => ({ file, ...problem }));
   if ('problem' in fields || problems.some(({ severity }) => severity === 'high'))
@@ -42,11 +43,9 @@ export function bodyOf(text: string): string {
   return text.replace(FRONT_MATTER, '').trim();
 }
 
-async function fieldsOf(text: string): Promise<{ fields: Fields } | { problem: Problem }> {
+async function fieldsOf(text: string, isCut: boolean): Promise<{ fields: Fields } | { problem: Problem }> {
   const match = FRONT_MATTER.exec(text);
-  if (match === null) {
-    return problem('missing-front-matter', 'It does not begin with front matter between two lines "---".');
-  }
+  if (match === null) return withoutEnd(text, isCut);
   try {
     // Most runs have no skills at all. By its default export: a bundle of CommonJS that is loaded late has no others.
     const { default: yaml } = await import('yaml');
@@ -57,6 +56,14 @@ async function fieldsOf(text: string): Promise<{ fields: Fields } | { problem: P
     const [reason = ''] = String(thrown instanceof Error ? thrown.message : thrown).split('\n');
     return problem('invalid-front-matter', `Its front matter is not valid YAML: ${reason}`);
   }
+}
+
+function withoutEnd(text: string, isCut: boolean): { problem: Problem } {
+  if (!FRONT_MATTER_BEGINS.test(text)) {
+    return problem('missing-front-matter', 'It does not begin with front matter between two lines "---".');
+  }
+  if (isCut) return problem('front-matter-too-long', 'Its front matter has no end in the first 64 KiB.');
+  return problem('unclosed-front-matter', 'Its front matter has no end: the second line "---" is missing.');
 }
 
 const problem = (type: string, message: string): { problem: Problem } => ({

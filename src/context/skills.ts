@@ -9,8 +9,15 @@ import { bodyOf, readSkillPage, type SkillDiagnostic, type SkillHead } from './s
 
 export type { SkillDiagnostic } from './skills-page.js';
 
-/** A folder that skills are looked for in. One of a project must not lead out of the project, its `within`. */
-export type SkillFolder = { readonly path: string; readonly scope: 'project' | 'user'; readonly within?: string };
+/** A folder that skills are looked for in. */
+export type SkillFolder = {
+  readonly path: string;
+  readonly scope: 'project' | 'user';
+  /** The project, out of which its folder must not lead. */
+  readonly within?: string;
+  /** Somebody named it, so that it has to be there; of the usual places most are not. */
+  readonly isNamed?: boolean;
+};
 
 export type Skill = SkillHead & {
   readonly scope: SkillFolder['scope'];
@@ -28,7 +35,7 @@ export type SkillBody = { readonly text: string; readonly isCut: boolean; readon
 const PAGE = 'SKILL.md';
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 const DEPTH_AT_MOST = 6;
-const FOLDERS_AT_MOST = 2_000; // Of one look at all trusted folders.
+const FOLDERS_AT_MOST = 2_000; // Below each trusted folder, so that none can crowd out another.
 const HEAD_LIMIT_BYTES = 64 * 1024;
 /** A result holds 30,000 bytes: what is longer would lose its middle. */
 const BODY_LIMIT_BYTES = 28 * 1024;
@@ -99,22 +106,27 @@ export async function readSkillBody(skill: Pick<Skill, 'file' | 'root'>): Promis
 type FoundPage = { readonly file: string; readonly root: string; readonly scope: SkillFolder['scope'] };
 type Scan = { readonly seen: Set<string>; readonly pages: FoundPage[]; readonly diagnostics: SkillDiagnostic[] };
 
-async function scanFolder({ path, scope, within }: SkillFolder, scan: Scan): Promise<void> {
+async function scanFolder({ path, scope, within, isNamed = false }: SkillFolder, scan: Scan): Promise<void> {
   const root = await realPathOf(path);
-  if (root === undefined) return; // Most of them are not there.
+  if (root === undefined) {
+    if (isNamed) scan.diagnostics.push(missing(path));
+    return;
+  }
   if (within !== undefined && !isInside((await realPathOf(within)) ?? within, root)) {
     scan.diagnostics.push(leadsOut(path));
     return;
   }
+  let looked = 0;
   let level: readonly string[] = [root];
   for (let depth = 0; depth <= DEPTH_AT_MOST && level.length > 0; depth += 1) {
     const next: string[] = [];
     for (const folder of level) {
       if (scan.seen.has(folder)) continue;
-      if (scan.seen.size >= FOLDERS_AT_MOST) {
+      if (looked >= FOLDERS_AT_MOST) {
         scan.diagnostics.push(tooMany(path, `more than ${FOLDERS_AT_MOST} folders`));
         return;
       }
+      looked += 1;
       scan.seen.add(folder);
       next.push(...(await lookInto(folder, { root, scope }, scan)));
     }
@@ -154,7 +166,7 @@ async function readPage(file: string, root: string): ReturnType<typeof readSkill
   const read = await readInside(file, root, HEAD_LIMIT_BYTES);
   if (read === 'leads-out') return { head: undefined, diagnostics: [leadsOut(file)] };
   if (read === 'unreadable') return { head: undefined, diagnostics: [unreadable(file)] };
-  return readSkillPage(read.text, { file, folder: basename(join(file, '..')) });
+  return readSkillPage(read.text, { file, folder: basename(join(file, '..')), isCut: read.isCut });
 }
 
 /** The beginning of a regular file that really lies below `root`. */
@@ -204,6 +216,13 @@ const leadsOut = (file: string): SkillDiagnostic => ({
   file,
   type: 'leads-out',
   message: 'It is a link that leads out of its folder, and is left out.',
+  severity: 'medium',
+});
+
+const missing = (file: string): SkillDiagnostic => ({
+  file,
+  type: 'missing-folder',
+  message: 'It is not there.',
   severity: 'medium',
 });
 

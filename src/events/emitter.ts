@@ -1,4 +1,4 @@
-/** Stamps each event once and hands it to all readers. A reader that throws is dropped; it can't stop a run. */
+/** Stamps each event once and hands it to all readers. A reader that throws or rejects is dropped; it can't stop a run. */
 import type { AgentEvent, EventBody, EventSink } from './types.js';
 
 /** Replaces secret values. `stream` is for text that comes in pieces: it may hold back a tail until `flush`. */
@@ -24,12 +24,14 @@ type DeltaType = 'text-delta' | 'reasoning-delta';
 
 export function createEmitter({ now, sinks, redactor }: EmitterOptions): Emitter {
   const live = new Set(sinks);
+  /** Readers whose promise failed since the last event. */
+  const failedLater = new Set<EventSink>();
   let seq = 0;
 
   function send(stamp: RunStamp, body: EventBody): void {
     seq += 1;
     const event: AgentEvent = { v: 1, seq, at: now(), ...stamp, ...body };
-    const broken = [...live].filter((sink) => !reads(sink, event));
+    const broken = [...live].filter((sink) => failedLater.has(sink) || !reads(sink, event, failedLater));
     for (const sink of broken) live.delete(sink);
     if (broken.length > 0 && live.size > 0) {
       send(stamp, {
@@ -67,9 +69,10 @@ export function createEmitter({ now, sinks, redactor }: EmitterOptions): Emitter
   return { forRun };
 }
 
-function reads(sink: EventSink, event: AgentEvent): boolean {
+function reads(sink: EventSink, event: AgentEvent, failedLater: Set<EventSink>): boolean {
   try {
-    sink(event);
+    const promise: unknown = sink(event);
+    if (typeof promise === 'object' && promise !== null) Promise.resolve(promise).catch(() => failedLater.add(sink));
     return true;
   } catch {
     // Whatever is wrong with a reader, the run is worth more than its report; the caller tells the others.

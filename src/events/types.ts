@@ -240,5 +240,8 @@ export type EventStamp = {
 
 export type AgentEvent = EventStamp & EventBody;
 
-/** A reader of the stream. It must not throw; if it does, it is dropped and the run goes on. */
+/**
+ * A reader of the stream. It must not throw; if it does, or a promise of it rejects, it is dropped and the run goes on.
+ * Nobody waits for the promise.
+ */
 export type EventSink = (event: AgentEvent) => void;

@@ -75,7 +75,7 @@ export function start(messages: readonly Message[], limits: Limits): Step {
  */
 export function observe(state: State, seen: Observation): Step {
   if (state.phase === 'finished') throw new InvalidStep('The run has ended: nothing can be observed any more.');
-  switch (seen.kind) {
+  switch (seen?.kind) {
     case 'reply':
       return state.phase === 'summary' ? onSummary(state, seen) : onReply(state, seen);
     case 'results':
@@ -87,7 +87,8 @@ export function observe(state: State, seen: Observation): Step {
     case 'stop':
       return onStop(state, seen);
     default:
-      return seen satisfies never;
+      seen satisfies never;
+      throw new InvalidStep('This is no observation: its kind is unknown.');
   }
 }
 
@@ -186,7 +187,7 @@ function onEmptyReply(before: State): Step {
 function onResults(before: State, results: readonly ToolResult[]): Step {
   if (before.phase !== 'act') throw new InvalidStep('Results came while no tool call was open.');
   const calls = openCalls(before.messages);
-  if (results.length !== calls.length) {
+  if (!Array.isArray(results) || results.length !== calls.length) {
     throw new InvalidStep(`Each of the ${calls.length} open calls wants exactly one result.`);
   }
   const state = calls.reduce((at: State, call) => recordResult(at, call, resultOf(call, results)), before);

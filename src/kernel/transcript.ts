@@ -75,10 +75,11 @@ export function taskOf({ messages, openingCount }: State): string {
 /**
  * The step at which a stored state stopped, so that a run can go on: open calls are run, recorded ones never again.
  * One that had ended before it was finished goes on as well, and the model is told how it had ended.
- * @throws {InvalidStep} when the run had ended with its answer.
+ * @throws {InvalidStep} when the run had ended with its answer, or this is no state.
  */
 export function reopen(state: State): Step {
-  switch (state.phase) {
+  const phase = state?.phase;
+  switch (phase) {
     case 'act':
       return { state, action: { kind: 'act', calls: openCalls(state.messages) } };
     case 'reason':
@@ -88,7 +89,8 @@ export function reopen(state: State): Step {
     case 'finished':
       return goOn(state);
     default:
-      return state.phase satisfies never;
+      phase satisfies never;
+      throw new InvalidStep('This is no state of a run: its phase is unknown.');
   }
 }
 

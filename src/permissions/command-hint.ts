@@ -1,22 +1,19 @@
-/** The rules that would allow a command, and the words that tell a model or a person of them. */
+/** What would allow a request on the command line: flags, and the rules that can be given to them. */
 import { resolve } from 'node:path';
 import { hasInvisible } from './always-ask.js';
 import { parseRuleList, ruleAllows } from './rules.js';
-import type { Request, Rule, RuleSet } from './types.js';
+import type { HowToAllow, Request, Rule, RuleSet } from './types.js';
 
 const MAX_HINT_CHARACTERS = 200; // a longer command is not said twice.
 const ONLY_A_PERSON = 'Only a person at a terminal can allow it.';
 
-type HintContext = {
-  /** Absolute: the folder in which rules with a command count. */
-  readonly root: string;
-  readonly rules: RuleSet;
-  /** Only a rule for the very command frees it. */
-  readonly isGuarded: boolean;
-};
-
-/** How a command that was refused can be allowed, as sentences; every rule in them would really allow it. */
-export function commandHint(request: Request, { root, rules, isGuarded }: HintContext): string {
+/** The flags of the command line; every rule in a hint would really allow the command. */
+export const flagHint: HowToAllow = (request, { root, rules, isGuarded }) => {
+  if (request.permission !== 'execute') {
+    if (isGuarded) return ONLY_A_PERSON;
+    const flag = request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`;
+    return `To allow it: ${flag}.`;
+  }
   const otherwise = isGuarded ? ONLY_A_PERSON : `To allow it: --allowed-tools ${anyCall(request)}.`;
   const moved = withFolderInCommand(request, root);
   if (moved === undefined) {
@@ -31,7 +28,7 @@ export function commandHint(request: Request, { root, rules, isGuarded }: HintCo
   const rule = exactRule(moved.request, root);
   if (rule === undefined) return otherwise;
   return `${atRoot(request, root, rules)}To allow it: --allowed-tools ${flagValue(rule)}; then leave cwd out and give the command \`${instead}\`.`;
-}
+};
 
 /** The rule that allows this very command and nothing else, if one can be written. */
 export function exactRule(request: Request, root: string): string | undefined {

@@ -1,13 +1,13 @@
 /** Decides whether a tool call may run. Pure: the mode, the rules and where paths lead come in; asking is the caller's job. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { alwaysAskReason } from './always-ask.js';
-import { commandHint, exactRule } from './command-hint.js';
+import { alwaysAskReason, hasInvisible } from './always-ask.js';
+import { exactRule } from './command-hint.js';
 import { isProtectedPath } from './protected-paths.js';
-import { ruleAllows, ruleDenies } from './rules.js';
+import { ruleAllows, ruleDenies, sessionRule } from './rules.js';
 import { isSecretFile } from './secret-files.js';
 import { literalWords } from './shell-parse.js';
 import { isReadOnlyCommand, pathOperands } from './shell-table.js';
-import type { ApprovalMode, Decision, Request, RuleSet, Subject } from './types.js';
+import type { ApprovalMode, Decision, HowToAllow, Request, RuleSet, Subject } from './types.js';
 
 export type PolicyContext = {
   /** `full-auto` only exists together with `--dangerously-skip-permissions`, as long as there is no sandbox. */
@@ -21,6 +21,8 @@ export type PolicyContext = {
   readonly roots: readonly string[];
   /** Follows links of an absolute path, e.g. `nearestRealPath`. Without it only names are judged. */
   readonly realPath?: (path: string) => string;
+  /** For the end of a denial. */
+  readonly howToAllow: HowToAllow;
 };
 
 /** Why something is asked for in every mode, and the name of that reason. */
@@ -161,8 +163,18 @@ function byMode(request: Request, context: PolicyContext): Decision {
   }
   const reason = `Mode ${mode} asks before each ${NOUNS[permission]}.`;
   if (!canAsk) return { kind: 'deny', rule, reason: `${reason} There is nobody to ask. ${hint()}` };
-  const session = permission === 'execute' ? exactRule(request, rootIn(context)) : request.tool;
+  const session = sessionRuleText(request, rootIn(context));
   return { kind: 'ask', reason, ...(session !== undefined && { rule: session }) };
+}
+
+/** The rule that "this session" would add: for the very command, else for the tool. */
+function sessionRuleText(request: Request, root: string): string | undefined {
+  const { tool, permission, subjects } = request;
+  if (permission !== 'execute' || subjects.every(({ kind }) => kind === 'none')) return tool;
+  const [subject] = subjects;
+  if (tool === 'shell' || subject?.kind !== 'command') return exactRule(request, root);
+  const text = `${tool}(${subject.command})`;
+  return !hasInvisible(subject.command) && ruleAllows(sessionRule(tool, text), request, root) ? text : undefined;
 }
 
 const NOUNS = {
@@ -181,8 +193,6 @@ function hintOf(request: Request, context: PolicyContext, { isGuarded }: { reado
     );
     // The gate refuses it whatever a rule says.
     if (elsewhere?.kind === 'command') return `${elsewhere.cwd} is outside the workspace, where no command may start.`;
-    return commandHint(request, { root: rootIn(context), rules: context.rules, isGuarded });
   }
-  if (isGuarded) return 'Only a person at a terminal can allow it.';
-  return `To allow it: ${request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`}.`;
+  return context.howToAllow(request, { root: rootIn(context), rules: context.rules, isGuarded });
 }

@@ -77,6 +77,15 @@ export function parseRule(text: string): Rule {
 }
 
 /**
+ * The rule that a question offers for the session. It means the very tool that was asked for, whatever its name means in
+ * a rule that a person writes.
+ */
+export function sessionRule(tool: string, text: string): Rule {
+  const spec = text === tool ? undefined : text.slice(tool.length + 1, -1);
+  return { text, tools: [tool], spec };
+}
+
+/**
  * Reads the values of a repeatable flag; each may hold several rules. Commas inside parentheses and quotes there
  * belong to the rule.
  * @throws {UsageError} as `parseRule`, and for parentheses that do not match.

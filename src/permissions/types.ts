@@ -33,6 +33,18 @@ export type RuleSet = {
   readonly deny: readonly Rule[];
 };
 
+/** How a request that was refused can be allowed where the policy is used, as sentences. */
+export type HowToAllow = (
+  request: Request,
+  about: {
+    /** Only an answer, or a rule for the very command, frees it. */
+    readonly isGuarded: boolean;
+    /** Absolute: the folder in which rules with a command count. */
+    readonly root: string;
+    readonly rules: RuleSet;
+  },
+) => string;
+
 export type Decision =
   /** `onlyReads`: a command that, by the read-only table, does no more than a read. */
   | { readonly kind: 'allow'; readonly rule?: string; readonly onlyReads?: boolean }

@@ -14,23 +14,23 @@ export type EndpointOptions = {
   /** With its `/v1`, if the endpoint has one. */
   readonly baseUrl: string;
   /** Absent: no `authorization` header is sent. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Where the key comes from, for the hint at a refused one. */
-  readonly keyVariable?: string;
-  readonly organization?: string;
-  readonly project?: string;
+  readonly keyVariable?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly project?: string | undefined;
   /** Sent with every request; they win over ours. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Proxies by the scheme of the URL, and the hosts that need none. Absent: none; the environment is not read. */
-  readonly proxy?: ProxySettings;
+  readonly proxy?: ProxySettings | undefined;
   /** Certificates to trust, in PEM, in place of Node's own store. */
-  readonly ca?: readonly string[];
+  readonly ca?: readonly string[] | undefined;
   /** From sending to the first byte of the reply; 120,000 by default. */
-  readonly firstByteTimeoutMs?: number;
+  readonly firstByteTimeoutMs?: number | undefined;
   /** Between two bytes of the reply; 75,000 by default. */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
   /** Milliseconds since the epoch, for a `retry-after` that is a date. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 };
 
 /** One of an endpoint's APIs. */

@@ -16,10 +16,10 @@ import type { ModelRequest } from './types.js';
 
 export type OpenaiChatOptions = EndpointOptions & {
   /** How the reasoning of earlier replies goes back; `none` by default. */
-  readonly reasoning?: ReasoningForm;
+  readonly reasoning?: ReasoningForm | undefined;
   /** Whether it stays so, whatever the endpoint says of it. By default another form is tried once. */
-  readonly isReasoningFixed?: boolean;
-  readonly tokensField?: Dialect['tokensField'];
+  readonly isReasoningFixed?: boolean | undefined;
+  readonly tokensField?: Dialect['tokensField'] | undefined;
 };
 
 /** Endpoints refuse these in a request that offers no tools. */

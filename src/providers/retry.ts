@@ -5,15 +5,15 @@ import { wait } from './wait.js';
 
 export type RetryOptions = {
   /** Requests in all, the first included; 4 by default. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | undefined;
   /** The longest single wait; 60,000 by default. Where the endpoint asks for more, it fails at once. */
-  readonly maxWaitMs?: number;
+  readonly maxWaitMs?: number | undefined;
   /** Milliseconds since the epoch, to say when to come back. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** Waits `ms`, and ends at once with the signal's reason when it aborts. */
-  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   /** From 0 to 1, for the jitter. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 };
 
 const MAX_ATTEMPTS = 4;

@@ -1,6 +1,6 @@
 /** One run of a library agent: what it starts from, what it is held to, and what of it stays in the conversation. */
 import { UsageError } from '../errors.js';
-import type { Emitter, Redactor } from '../events/emitter.js';
+import { type Emitter, maskStrings, type Redactor } from '../events/emitter.js';
 import { canGoOn, taskOf } from '../kernel/transcript.js';
 import type { Message, Outcome, State } from '../kernel/types.js';
 import type { Rule } from '../permissions/types.js';
@@ -49,6 +49,8 @@ export type RunStart = {
   readonly ask: AskOptions;
   readonly systemPrompt: string;
   readonly tools: readonly Tool[];
+  /** Whether `load_skill` is offered too, if there are skills. */
+  readonly offersSkills: boolean;
   readonly values: Readonly<Record<string, unknown>>;
   readonly form: AnswerForm | undefined;
 };
@@ -58,15 +60,18 @@ const IDLE_SLACK_MS = 60_000;
 
 /**
  * Runs the task, and puts what was said into the conversation.
- * @throws {CheckpointError} {UsageError} when the run can't start: a token or a workspace that can't be used.
+ * @throws {CheckpointError} {UsageError} {Error} before its first event, when the run can't start: a token, a workspace
+ * or a tool's schema that can't be used.
  */
 export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRun): Promise<Outcome> {
   const { options, conversation, surroundings, emitter, state, newId, now } = parts;
-  const { workspace, skills } = await parts.host.get();
-  const systemPrompt = [start.systemPrompt, skills.index, start.form?.instructions ?? '']
+  const hosted = await parts.host.get();
+  const { workspace } = hosted;
+  const skills = start.offersSkills ? hosted.skills : undefined;
+  const systemPrompt = [start.systemPrompt, skills?.index ?? '', start.form?.instructions ?? '']
     .filter((text) => text !== '')
     .join('\n\n');
-  const tools = skills.tool === undefined ? start.tools : [...start.tools, skills.tool];
+  const tools = skills === undefined ? start.tools : [...start.tools, skills.toolFor(run.id)];
   const fingerprint = fingerprintOf({
     model: options.model ?? '',
     systemPrompt,
@@ -83,7 +88,7 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
   let last = resumeFrom;
   const runOptions: RunOptions = {
     ...sharedOptions(options, start.ask),
-    ...(start.form && { checkAnswer: start.form.check, responseSchema: start.form.schema }),
+    ...(start.form && heldTo(start.form)),
     ...(resumeFrom && { resumeFrom }),
     history,
     inbox: run.inbox,
@@ -116,10 +121,12 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
   const job = { worker, task, index: 0, total: 1, signal: run.signal, runId: run.id };
   const outcome = await runWorker(tree, job);
   const before = resumeFrom === undefined ? history : conversationBefore(resumeFrom);
-  if (last !== undefined) takeOver(conversationBefore(last), before, parts);
+  // As in the events: a key that the model repeats is not for whoever keeps or shows what it said.
+  const { mask } = surroundings.redactor;
+  if (last !== undefined) takeOver(maskStrings(conversationBefore(last), mask), before, parts);
   const said = last?.messages.slice(last.openingCount - 1) ?? [{ role: 'user' as const, content: task }];
-  conversation.record(run.id, said, outcome.reason, beganAs);
-  return outcome;
+  conversation.record(run.id, maskStrings(said, mask), outcome.reason, beganAs);
+  return maskStrings(outcome, mask);
 }
 
 /** What was said before the task of a run. */
@@ -154,6 +161,10 @@ function storedRun(
     if (messages.length > 0) conversation.apply({ opId: newId(), type: 'restore', messages, reason: 'restore' });
   }
   return stored;
+}
+
+function heldTo({ check, bare, schema }: AnswerForm): RunOptions {
+  return { checkAnswer: check, bareAnswer: bare, responseSchema: schema };
 }
 
 /** What the agent and one run say together; the run wins. */

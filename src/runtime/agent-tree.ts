@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { Emitter, Redactor } from '../events/emitter.js';
 import { decide } from '../permissions/policy.js';
 import { nearestRealPath } from '../permissions/real-path.js';
-import { parseRule } from '../permissions/rules.js';
+import { sessionRule } from '../permissions/rules.js';
 import { childEnvironment } from '../permissions/secrets.js';
-import type { Rule } from '../permissions/types.js';
+import type { HowToAllow, Rule } from '../permissions/types.js';
 import type { Tool } from '../tools/types.js';
 import type { Workspace } from '../tools/workspace.js';
 import type { Worker } from '../workers/types.js';
@@ -64,6 +64,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     canAsk: approve !== undefined,
     roots: workspace.roots,
     realPath: nearestRealPath,
+    howToAllow,
   };
   const tree: RunTree = {
     provider: options.provider,
@@ -89,25 +90,35 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     modelOf: () => options.model ?? '',
     ...(contextWindow !== undefined && { windowOf: async () => ({ tokens: contextWindow, source: 'setting' }) }),
     limitsOf: () => limitsOf(options, parts.ask),
+    turnLimitHint: 'More: limits.maxTurns of createAgent.',
     systemPromptOf: () => parts.systemPrompt,
     decide: (request) => decide(request, policy),
     ask: async (question, _worker, signal) => {
       const answer = approve === undefined ? 'no' : await approve(question, signal);
-      if (answer === 'session' && question.rule !== undefined) parts.sessionRules.push(parseRule(question.rule));
+      // What is answered after the run is no answer to it any more.
+      if (answer === 'session' && question.rule !== undefined && !signal.aborted)
+        parts.sessionRules.push(sessionRule(question.tool, question.rule));
       return answer;
     },
   };
   return { tree, worker };
 }
 
-/** What binds one run. */
+/** What binds one run. An infinite limit is none, written as a number that JSON has. */
 export function limitsOf({ limits = {} }: AgentOptions, ask: AskOptions): WorkerLimits {
+  const finite = (limit: number) => Math.min(limit, Number.MAX_SAFE_INTEGER);
   return {
-    maxTurns: limits.maxTurns ?? DEFAULT_TURNS,
-    timeoutMs: ask.timeoutMs ?? limits.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    ...(limits.maxOutputRetries !== undefined && { maxOutputRetries: limits.maxOutputRetries }),
+    maxTurns: finite(limits.maxTurns ?? DEFAULT_TURNS),
+    timeoutMs: finite(ask.timeoutMs ?? limits.timeoutMs ?? DEFAULT_TIMEOUT_MS),
+    ...(limits.maxOutputRetries !== undefined && { maxOutputRetries: finite(limits.maxOutputRetries) }),
   };
 }
+
+const howToAllow: HowToAllow = ({ permission }, { isGuarded }) => {
+  if (isGuarded) return "Only an `approve` function of createAgent can allow it, in any approvalMode but 'read-only'.";
+  const mode = permission === 'write' ? 'auto-edit' : 'full-auto';
+  return `To allow it: createAgent with an \`approve\` function and approvalMode 'ask', or with approvalMode '${mode}'.`;
+};
 
 function spoolOnce(workspace: Workspace): () => Promise<string> {
   let folder: Promise<string> | undefined;

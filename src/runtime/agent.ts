@@ -8,15 +8,14 @@ import { fullMemory, windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
-import { NO_USAGE } from '../kernel/step.js';
-import type { Outcome, RunError } from '../kernel/types.js';
 import { costOfAgent } from './agent-cost.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
+import { checkAgentOptions, checkAskOptions } from './check-options.js';
 import { createCheckpoints } from './checkpoint.js';
 import { chunksOf, lastChunk, type StreamChunk } from './chunks.js';
 import { type ContextOp, createConversation } from './lanes.js';
-import { errorOf } from './perform.js';
+import { notStarted } from './not-started.js';
 import { createRunSlot } from './run-slot.js';
 import { createTelemetry } from './telemetry.js';
 import { createToolbox } from './toolbox.js';
@@ -24,12 +23,13 @@ import { type AnswerForm, answerCheckOf, typedValue } from './typed.js';
 import { createWorkerHost } from './worker-host.js';
 
 export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptions): Agent {
-  const memory = given.contextWindow === undefined ? windowMemory() : fullMemory();
-  const options: AgentOptions = { memory, ...given };
+  checkAgentOptions(given);
+  const memory = given.memory ?? (given.contextWindow === undefined ? windowMemory() : fullMemory());
+  const options: AgentOptions = { ...given, memory };
   const { now = Date.now, state = new Map<string, unknown>() } = options;
   const newId = () => randomUUID().slice(0, 8);
-  const slot = createRunSlot(newId);
-  const toolbox = createToolbox(options.tools);
+  const slot = createRunSlot(newId, () => conversation.flushDeferred());
+  const toolbox = createToolbox(options.tools, { hasSkills: (options.skillFolders ?? []).length > 0 });
   const traces = createTraces();
   const telemetry = options.observability && createTelemetry(options.observability);
   const host = createWorkerHost(options);
@@ -41,7 +41,6 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     redactor: surroundings.redactor,
     sinks: [
       traces.sink,
-      host.sink,
       slot.sink,
       ...(telemetry ? [telemetry.sink] : []),
       ...(options.onEvent ? [options.onEvent] : []),
@@ -71,13 +70,14 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
   };
 
   function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
+    checkAskOptions(task, ask);
     if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
     if (task.trim() === '' && ask.checkpoint === undefined) throw new RejectedError('no-task', 'There is no task.');
     const start: Omit<RunStart, 'form'> = {
       task,
       ask,
       systemPrompt: conversation.systemPrompt(),
-      tools: toolbox.select(ask),
+      ...toolbox.select(ask),
       values: { ...values, ...ask.toolContext },
     };
     return slot.start(newId(), ask.signal, async (run) => {
@@ -86,9 +86,7 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
         return await runAgent(parts, { ...start, form }, run);
       } catch (thrown) {
         // It could not start: a folder, a schema or a checkpoint of no use.
-        return notStarted(errorOf(thrown));
-      } finally {
-        conversation.flushDeferred();
+        return notStarted(parts, start, run, thrown);
       }
     });
   }
@@ -139,11 +137,6 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     traces: traces.of,
     runs: traces.runs,
   };
-}
-
-function notStarted(error: RunError): Outcome {
-  const proof = { filesChanged: [], commandsSinceLastEdit: [] };
-  return { reason: 'failed', answer: '', turns: 0, usage: NO_USAGE, verdicts: [], proof, error };
 }
 
 async function formOf(output: AgentOptions['output']): Promise<AnswerForm | undefined> {

@@ -1,13 +1,18 @@
 /** One model call: streams it to the event readers and gives back the whole reply. */
-import { BudgetError, ProviderError } from '../errors.js';
+import { setImmediate as othersTurn } from 'node:timers/promises';
+import { BudgetError, messageOf, ProviderError } from '../errors.js';
 import { addUsage, NO_USAGE } from '../kernel/step.js';
 import type { FinishReason, Replay, Reply, ToolCall, Usage } from '../kernel/types.js';
 import type { ModelDelta, ModelRequest } from '../providers/types.js';
+import { LONGEST_TIMER_MS } from '../tools/timers.js';
 import type { RunContext } from './types.js';
 
 // Providers refuse a history in which a tool name has other characters, so a model's slip must not get into it.
 const NAME_CHARACTERS = /[^A-Za-z0-9_-]/g;
 const NAME_LENGTH_LIMIT = 64;
+
+/** A provider that never waits would keep timers from firing, so that no limit could end it. */
+const DELTAS_IN_A_ROW = 256;
 
 type Draft = {
   /** The one that is asked, which a fallback changes. */
@@ -57,7 +62,10 @@ export async function askModel(
   leave();
   try {
     await guarded(ctx, async (signal, alive) => {
+      let count = 0;
       for await (const delta of ctx.provider.stream(request, signal)) {
+        count += 1;
+        if (count % DELTAS_IN_A_ROW === 0) await othersTurn();
         if (signal.aborted) return;
         // A wait that is announced is no silence.
         alive(delta.type === 'retry' ? delta.waitMs : 0);
@@ -119,8 +127,9 @@ function guarded(
     const onAbort = () => giveUp(ctx.signal.reason);
     const alive = (quietMs: number) => {
       clearTimeout(timer);
-      if (idleTimeoutMs > 0 && !own.signal.aborted)
-        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), quietMs + idleTimeoutMs);
+      const limitMs = quietMs + idleTimeoutMs;
+      if (idleTimeoutMs > 0 && limitMs <= LONGEST_TIMER_MS && !own.signal.aborted)
+        timer = setTimeout(() => giveUp(idle(idleTimeoutMs)), limitMs);
     };
     if (ctx.signal.aborted) return onAbort();
     ctx.signal.addEventListener('abort', onAbort, { once: true });
@@ -145,7 +154,7 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       ctx.emit({ type: 'reasoning-delta', text: delta.text });
       return;
     case 'call':
-      draft.calls.push(delta.call);
+      draft.calls.push(asTexts(delta.call));
       return;
     case 'replay':
       draft.replay = delta.replay;
@@ -178,12 +187,33 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
 
 function largest(left: Omit<Usage, 'requests'>, right: Omit<Usage, 'requests'>): Omit<Usage, 'requests'> {
   return {
-    promptTokens: Math.max(left.promptTokens, right.promptTokens),
-    completionTokens: Math.max(left.completionTokens, right.completionTokens),
-    cachedTokens: Math.max(left.cachedTokens, right.cachedTokens),
-    reasoningTokens: Math.max(left.reasoningTokens, right.reasoningTokens),
-    totalTokens: Math.max(left.totalTokens, right.totalTokens),
+    promptTokens: Math.max(left.promptTokens, counted(right.promptTokens)),
+    completionTokens: Math.max(left.completionTokens, counted(right.completionTokens)),
+    cachedTokens: Math.max(left.cachedTokens, counted(right.cachedTokens)),
+    reasoningTokens: Math.max(left.reasoningTokens, counted(right.reasoningTokens)),
+    totalTokens: Math.max(left.totalTokens, counted(right.totalTokens)),
   };
+}
+
+/** A provider of a library user may leave counts out, whatever its type says. */
+function counted(count: number): number {
+  return Number.isFinite(count) ? Math.round(count) : 0;
+}
+
+/** A provider of a library user may give the arguments as a value, or no id. */
+function asTexts(call: ToolCall): ToolCall {
+  const { id, name, arguments: given }: Readonly<Partial<Record<keyof ToolCall, unknown>>> = call;
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  return { ...call, id: text(id), name: text(name), arguments: typeof given === 'string' ? given : jsonOf(given) };
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch (cause) {
+    const message = `The provider gave arguments of a call that can't be written as JSON: ${messageOf(cause)}`;
+    throw new ProviderError('protocol', message, { cause });
+  }
 }
 
 function reportIncomplete(draft: Draft, ctx: RunContext): void {

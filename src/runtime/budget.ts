@@ -4,9 +4,9 @@ import type { Usage } from '../kernel/types.js';
 
 /** Upper bounds; absent: none. */
 export type BudgetLimits = {
-  readonly maxRequests?: number;
-  readonly maxTokens?: number;
-  readonly maxCostUsd?: number;
+  readonly maxRequests?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxCostUsd?: number | undefined;
 };
 
 export type Budget = {

@@ -4,6 +4,7 @@ import type { Emitter } from '../events/emitter.js';
 import type { ApprovalAnswer, ApprovalQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
+import { untilAborted } from '../tools/abort.js';
 import { advertise } from '../tools/spec.js';
 import type { Tool } from '../tools/types.js';
 import type { Worker } from '../workers/types.js';
@@ -34,9 +35,11 @@ export type RunTree = {
   /** What is special about the run of the root worker; those it delegates to have only what binds the whole tree. */
   readonly rootOptions: RunOptions;
   readonly systemPromptOf: (worker: Worker) => string;
+  /** What to do about a turn limit that is reached, as a sentence for whoever set it. */
+  readonly turnLimitHint?: string;
   /** Judges a call of this worker; looked up anew each time, since a person's answer may add a rule. */
   readonly decide: (request: Request, worker: Worker) => Decision;
-  /** Asks the person. `no` at once where nobody can answer. */
+  /** Asks the person. `no` at once where nobody can answer; whatever is neither `once` nor `session` is a `no` as well. */
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
 };
 
@@ -76,6 +79,7 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     model,
     ...(windowOf && { window: () => windowOf(model) }),
     limits: tree.limitsOf(worker),
+    ...(tree.turnLimitHint !== undefined && { turnLimitHint: tree.turnLimitHint }),
     provider: tree.provider,
     tools,
     toolSpecs: advertise(tools.values()),
@@ -88,7 +92,8 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
       emit({ type: 'approval-request', approvalId, callId, ...question });
       let answer: ApprovalAnswer = 'no';
       try {
-        answer = await tree.ask(question, worker, approvalSignal);
+        const given: unknown = await untilAborted(approvalSignal, tree.ask(question, worker, approvalSignal));
+        if (given === 'once' || given === 'session') answer = given;
       } finally {
         emit({ type: 'approval-response', approvalId, answer });
       }

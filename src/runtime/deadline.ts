@@ -1,5 +1,6 @@
 /** Time limits. One can be paused: time a lead spends waiting for its workers is not its own. */
 import { DeadlineError } from '../errors.js';
+import { LONGEST_TIMER_MS } from '../tools/timers.js';
 
 export type Deadline = {
   readonly pause: () => void;
@@ -7,9 +8,6 @@ export type Deadline = {
   /** Ends the limit without expiring. */
   readonly clear: () => void;
 };
-
-// setTimeout takes at most a signed 32-bit number of milliseconds and fires at once above that.
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Calls `onExpire` once, `timeoutMs` of unpaused time from now. The timer keeps the process alive until cleared. */
 export function createDeadline(timeoutMs: number, now: () => number, onExpire: () => void): Deadline {

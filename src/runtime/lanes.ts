@@ -3,16 +3,19 @@
  * operation may be applied, now or behind a run, is the caller's to say.
  */
 import { fullMemory, type Memory } from '../context/memory.js';
-import { UsageError } from '../errors.js';
 import type { EventBody } from '../events/types.js';
 import { repair } from '../kernel/transcript.js';
 import type { Message, OutcomeReason } from '../kernel/types.js';
 import { durablePairs, withoutSkillPairs } from './skill-pairs.js';
+import { readContextOp } from './typed-context.js';
 
 export const DEFAULT_LANE = 'default';
 
 /** How many operation ids are remembered, so that one that is sent twice counts once. */
 const REMEMBERED_OPERATIONS = 128;
+
+/** A reader of the stream may ask for another operation at each; one that does so without end must not hang the run. */
+const APPLIED_AT_ONCE = 1_000;
 
 const NOT_RUN = 'Not run: interrupted.';
 
@@ -41,12 +44,12 @@ export type ContextOp = {
   readonly opId: string;
   readonly type: 'replace' | 'switch' | 'compact' | 'restore';
   /** The current one by default; for `switch`, `default`. */
-  readonly lane?: string;
+  readonly lane?: string | undefined;
   /** System messages in it are left out, and calls without a result get one. */
-  readonly messages?: readonly Message[];
-  readonly systemPrompt?: string;
+  readonly messages?: readonly Message[] | undefined;
+  readonly systemPrompt?: string | undefined;
   /** `manual` by default. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 };
 
 /** One entry of the log. `base`: runs from this place of the log on stand behind a replacement, not under it. */
@@ -99,16 +102,19 @@ export type Conversation = {
   readonly record: (runId: string, messages: readonly Message[], status: OutcomeReason, beganAs?: string) => void;
   /**
    * Applies an operation now: for when no run is on. False for an id that is known.
-   * @throws {UsageError} when it has no id.
+   * @throws {UsageError} when it is not valid; then nothing of it is applied, and its id is not known.
    */
   readonly apply: (op: ContextOp) => boolean;
   /**
    * Keeps an operation for `flushDeferred`: for while a run is on. What that run says is kept, also by a replacement.
    * False for an id that is known.
-   * @throws {UsageError} when it has no id.
+   * @throws {UsageError} as `apply`, at once.
    */
   readonly defer: (op: ContextOp) => boolean;
-  /** Applies what was deferred, in order; for after the run's last event. The ids that were applied. */
+  /**
+   * Applies what was deferred, in order, also what is deferred meanwhile; for after the run's last event. The ids that
+   * were applied: after a thousand the rest waits for the next flush.
+   */
   readonly flushDeferred: () => readonly string[];
 };
 
@@ -119,7 +125,7 @@ export function createConversation(options: ConversationOptions = {}): Conversat
   // Marked by identity, and messages from outside come in as copies: no text can make itself one of these.
   const genuine = new WeakSet<Message>();
   const isNew = createIdMemory();
-  let deferred: { readonly op: ContextOp; readonly base: number }[] = [];
+  const deferred: { readonly op: ContextOp; readonly base: number }[] = [];
   let lane = DEFAULT_LANE;
   let systemPrompt = options.systemPrompt ?? '';
 
@@ -164,21 +170,27 @@ export function createConversation(options: ConversationOptions = {}): Conversat
       }
       log.push({ kind: 'run', lane, runId, beganAs, status, messages: kept });
     },
-    apply(op) {
+    apply(given) {
+      const op = readContextOp(given);
       if (!isNew(op)) return false;
       applyAt(op, log.length);
       return true;
     },
-    defer(op) {
+    defer(given) {
+      const op = readContextOp(given);
       if (!isNew(op)) return false;
-      deferred.push({ op: structuredClone(op), base: log.length });
+      deferred.push({ op, base: log.length });
       return true;
     },
     flushDeferred() {
-      const due = deferred;
-      deferred = [];
-      for (const { op, base } of due) applyAt(op, base);
-      return due.map(({ op }) => op.opId);
+      const applied: string[] = [];
+      while (applied.length < APPLIED_AT_ONCE) {
+        const due = deferred.shift();
+        if (due === undefined) break;
+        applyAt(due.op, due.base);
+        applied.push(due.op.opId);
+      }
+      return applied;
     },
   };
 }
@@ -255,7 +267,6 @@ function markOf(status: OutcomeReason): readonly Message[] {
 function createIdMemory(): (op: ContextOp) => boolean {
   const known = new Set<string>();
   return ({ opId }) => {
-    if (opId.trim() === '') throw new UsageError('A context operation needs an id: `opId` is empty.');
     if (known.has(opId)) return false;
     known.add(opId);
     const [oldest] = known;

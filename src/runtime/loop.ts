@@ -5,6 +5,7 @@
 import { addUsage, NO_USAGE, observe, reopen, start } from '../kernel/step.js';
 import type { Action, End, Message, Outcome, RunError, State, Step, ToolResult, Usage } from '../kernel/types.js';
 import type { Denial } from '../permissions/types.js';
+import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { createFitter } from './fit.js';
 import type { SafePoint } from './options.js';
 import { errorOf, offeredBefore, type Performing, perform } from './perform.js';
@@ -96,13 +97,24 @@ const POINTS: Readonly<Record<string, SafePoint>> = {
 };
 
 async function tellState(state: State, seen: string, action: Action, ctx: RunContext): Promise<void> {
+  const told = stateFor(state, seen, action, ctx);
+  if (told === undefined) return;
+  try {
+    await untilAborted(ctx.signal, ctx.options.onState?.(...told), ABORT_GRACE_MS);
+  } catch (thrown) {
+    // Whoever keeps states is not waited for any longer; how the run ends is told by what comes next.
+    if (thrown !== ctx.signal.reason) throw thrown;
+  }
+}
+
+function stateFor(state: State, seen: string, action: Action, ctx: RunContext): [State, SafePoint] | undefined {
   if (action.kind === 'finish') {
     // A run that was denied what it needed is not over with its answer: it can be gone on with.
     const endedBy = unmetDenial(action.end, ctx) === undefined ? action.end.reason : 'denied';
-    return ctx.options.onState?.({ ...state, endedBy }, 'terminal');
+    return [{ ...state, endedBy }, 'terminal'];
   }
   const point = POINTS[seen];
-  if (point !== undefined) await ctx.options.onState?.(state, point);
+  return point && [state, point];
 }
 
 /** The root's answer does not count as one while a needed action stands refused. */
@@ -112,10 +124,10 @@ function unmetDenial(end: End, ctx: RunContext): Denial | undefined {
 
 /** Why a run ended, where the kernel's word for it does not say what to do. */
 const EXPLAINED: Readonly<Partial<Record<Outcome['reason'], (ctx: RunContext) => RunError>>> = {
-  'turn-limit': ({ limits }) => ({
+  'turn-limit': ({ limits, turnLimitHint: hint }) => ({
     kind: 'turn-limit',
     message: `The limit of ${limits.maxTurns} turns is reached.`,
-    hint: 'More: --max-turns, or CHATCLI_AGENT_WORKER_MAX_TURNS.',
+    ...(hint !== undefined && { hint }),
   }),
   stuck: () => ({
     kind: 'stuck',
@@ -132,10 +144,11 @@ function toOutcome(end: End, state: State, ctx: RunContext): Outcome {
     message: `${unmet.tool} was denied: ${unmet.subject}`,
     hint: unmet.reason,
   };
+  const { bareAnswer = (answer: string) => answer } = ctx.options;
   const error = denied ?? end.error ?? EXPLAINED[end.reason]?.(ctx);
   return {
     reason: unmet === undefined ? end.reason : 'denied',
-    answer: end.answer,
+    answer: end.reason === 'answered' ? bareAnswer(end.answer) : end.answer,
     turns: state.turns,
     usage: state.usage,
     verdicts: [],

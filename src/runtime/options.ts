@@ -18,6 +18,8 @@ export type RunOptions = {
   readonly inbox?: Inbox;
   /** Judges a final text; a refusal goes back to the model, within `limits.maxOutputRetries`. */
   readonly checkAnswer?: (answer: string) => AnswerCheck | Promise<AnswerCheck>;
+  /** What of an answer that passed `checkAnswer` is the outcome's; the whole by default. */
+  readonly bareAnswer?: (answer: string) => string;
   /** May change each request before it leaves. What it returns as `tools` binds the execution of its calls as well. */
   readonly transformRequest?: TransformRequest;
   /** Told after each step, when the history is valid; awaited. */
@@ -46,7 +48,7 @@ export type RunOptions = {
 export type EffectOptions = {
   readonly policy: EffectPolicy;
   /** Told of each allowed effect that is not ours to carry out, in call order after the round; awaited. */
-  readonly onEffect?: (effect: Effect, callId: string) => void | Promise<void>;
+  readonly onEffect?: ((effect: Effect, callId: string) => void | Promise<void>) | undefined;
 };
 
 export type AnswerCheck = { readonly ok: true } | { readonly ok: false; readonly feedback: string };

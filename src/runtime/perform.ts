@@ -3,6 +3,7 @@ import { BudgetError, ChatcliError, DeadlineError, InterruptedError, messageOf, 
 import { addUsage, hasTurnsLeft } from '../kernel/step.js';
 import type { Action, Observation, Reply, RunError, State, Stop, Usage } from '../kernel/types.js';
 import type { ModelRequest } from '../providers/types.js';
+import { untilAborted } from '../tools/abort.js';
 import { type OnDropped, withUsableCalls } from './ask-model.js';
 import type { Fitter } from './fit.js';
 import type { ReplyLimit } from './reply-limit.js';
@@ -128,7 +129,7 @@ async function requestFor(
     ...(headers && { headers }),
     ...(responseSchema && action.purpose === 'turn' && { responseSchema }),
   };
-  return transformRequest === undefined ? request : transformRequest(request, state);
+  return transformRequest === undefined ? request : untilAborted(ctx.signal, transformRequest(request, state));
 }
 
 /** A text without calls ends the run, unless something came in while it was made, or its form is refused. */
@@ -139,7 +140,7 @@ async function finalText(reply: Reply, state: State, ctx: RunContext): Promise<O
     return { kind: 'reply', ...reply, followUps: deliver(inbox.take(), ctx) };
   }
   if (checkAnswer === undefined) return { kind: 'reply', ...reply };
-  const check = await checkAnswer(state.cutAnswer + reply.text);
+  const check = await untilAborted(ctx.signal, checkAnswer(state.cutAnswer + reply.text));
   const attempt = state.refusals + 1;
   if (check.ok) {
     ctx.emit({ type: 'output-check', status: 'passed', attempt });

@@ -1,4 +1,5 @@
 /** Lets a library user's executor decide order, concurrency and refusal of a round's calls, and keeps the round whole. */
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
 import type { PreparedCall, Unrun } from '../tools/execute.js';
@@ -37,6 +38,7 @@ export async function runExecutor(round: ExecutorRound): Promise<readonly ToolRe
     return { callId: id, ok: false, code: 'no-call', output: `Not run: ${why}.` };
   }
   function take(result: ToolResult): void {
+    if (!isResult(result)) throw new TypeError('it gave something else than {callId, ok, output: TEXT}');
     const known = prepared.find(({ call }) => call.id === result.callId);
     if (known !== undefined && !begun.has(result.callId)) void begin({ ...known, problem: unrun(result) });
   }
@@ -65,6 +67,8 @@ async function consume(
       }
       if (next.done) break;
       take(next.value);
+      // An executor that never waits would keep timers from firing, so that no limit could end it.
+      await othersTurn();
     }
     const output = 'Not run: the round executor gave no result for this call.';
     return { ok: false, code: 'no-result', output };
@@ -83,6 +87,11 @@ function abortOf(signal: AbortSignal): { readonly happened: Promise<undefined>; 
   });
   signal.addEventListener('abort', onAbort, { once: true });
   return { happened, forget: () => signal.removeEventListener('abort', onAbort) };
+}
+
+/** What comes from a library user's code may be anything. */
+function isResult({ callId, ok, output }: Partial<Record<keyof ToolResult, unknown>>): boolean {
+  return typeof callId === 'string' && typeof ok === 'boolean' && typeof output === 'string';
 }
 
 function unrun({ ok, output, code, denied }: ToolResult): Unrun {

@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
+import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { DEFAULT_ATTEMPTS } from '../tools/attempts.js';
 import {
   describeSubjects,
@@ -13,6 +14,7 @@ import {
   prepareCall,
   RESULT_LIMIT_BYTES,
 } from '../tools/execute.js';
+import { LONGEST_TIMER_MS } from '../tools/timers.js';
 import type { Effect, ToolOutput } from '../tools/types.js';
 import {
   applyEffects,
@@ -47,7 +49,9 @@ type Round = {
  * from beginning and waits for those that have begun.
  */
 export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Promise<readonly ToolResult[]> {
-  const prepared = calls.map((call) => prepareCall(call, ctx));
+  const prepared: PreparedCall[] = [];
+  // One by one: each listens to the signal meanwhile, and Node warns of many listeners.
+  for (const call of calls) prepared.push(await prepareCall(call, ctx, ctx.signal));
   const limitBytes = Math.min(RESULT_LIMIT_BYTES, Math.floor(TURN_LIMIT_BYTES / calls.length));
   const round: Round = { ctx, limitBytes, underWay: new Set(), effects: new Map() };
   const { roundExecutor: executor } = ctx.options;
@@ -63,9 +67,6 @@ export async function runRound(calls: readonly ToolCall[], ctx: RunContext): Pro
     stopHeartbeat();
   }
 }
-
-// The longest that setInterval takes; it would fire at once, over and over, above that.
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Says at a steady beat which calls are under way, until the function that it gives back is called. */
 function startHeartbeat({ ctx, underWay }: Round): () => void {
@@ -130,6 +131,7 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
   const executed = await executeCall(prepared, {
     context: {
       ...ctx.toolContext,
+      callId: call.id,
       signal: ctx.signal,
       update: (text) => ctx.emit({ type: 'tool-update', callId: call.id, text }),
       ...(ctx.delegate && { delegate: ctx.delegate }),
@@ -142,7 +144,8 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
     review: (output) => withRefusedEffects(output, call, ctx),
   });
   underWay.delete(call.id);
-  if (executed.effects !== undefined) effects.set(call.id, executed.effects);
+  // What did not come to be asks for nothing.
+  if (executed.ok && executed.effects !== undefined) effects.set(call.id, executed.effects);
   enter(executed, prepared, ctx);
   const { ok, output, code, denied } = executed;
   return { callId: call.id, ok, output, ...(code !== undefined && { code }), ...(denied && { denied: true }) };
@@ -156,6 +159,7 @@ function effectPolicy({ options, toolContext }: RunContext): EffectPolicy {
 
 /** Tells the model, and people, which effects of a call will not come about. */
 function withRefusedEffects(output: ToolOutput, { name }: ToolCall, ctx: RunContext): ToolOutput {
+  if (!output.ok) return output;
   const { refused } = sortEffects(output.effects ?? [], effectPolicy(ctx));
   if (refused.length === 0) return output;
   const line = describeRefused(refused);
@@ -166,12 +170,14 @@ function withRefusedEffects(output: ToolOutput, { name }: ToolCall, ctx: RunCont
 /** Lets the effects of a round come about, in call order, so that the tools of the next one see them. */
 async function settleEffects(calls: readonly ToolCall[], { ctx, effects }: Round): Promise<void> {
   const policy = effectPolicy(ctx);
+  let graceMs = ABORT_GRACE_MS;
   for (const { id, name } of calls) {
     const { handedOn } = applyEffects(effects.get(id) ?? [], policy, ctx.toolContext.state ?? new Map());
     for (const effect of handedOn) {
       try {
-        await ctx.options.effects?.onEffect?.(effect, id);
+        await untilAborted(ctx.signal, ctx.options.effects?.onEffect?.(effect, id), graceMs);
       } catch (thrown) {
+        if (thrown === ctx.signal.reason) graceMs = 0;
         const text = `The effect ${effect.type} of ${name} failed: ${messageOf(thrown)}`;
         ctx.emit({ type: 'notice', level: 'warning', code: 'effect-failed', text });
       }

@@ -1,5 +1,5 @@
 /** One run at a time: what is under way, and how it is reached from outside. */
-import { InterruptedError, WorkerError } from '../errors.js';
+import { InterruptedError, messageOf, WorkerError } from '../errors.js';
 import type { AgentEvent, EventSink } from '../events/types.js';
 import type { Outcome } from '../kernel/types.js';
 import type { CancelOptions, RunHandle, SteerOptions, SteerResult } from './agent-types.js';
@@ -27,7 +27,8 @@ export type RunSlot = {
   readonly fail: (reason: string) => void;
 };
 
-export function createRunSlot(newId: () => string): RunSlot {
+/** An empty slot. `onEnd` is called when a run is over and its slot not yet free: nothing can come between the two. */
+export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
   let current: (ActiveRun & { readonly abort: (reason: Error) => void }) | undefined;
 
   function start(id: string, outer: AbortSignal | undefined, work: (run: ActiveRun) => Promise<Outcome>): RunHandle {
@@ -36,13 +37,20 @@ export function createRunSlot(newId: () => string): RunSlot {
     const follow = () => controller.abort(asInterrupt(outer?.reason));
     if (outer?.aborted) follow();
     outer?.addEventListener('abort', follow, { once: true });
-    const events = createEventQueue<AgentEvent>(() => abort(new InterruptedError(undefined, 'reader_left')));
+    const events = createEventQueue<AgentEvent>(async () => {
+      abort(new InterruptedError(undefined, 'reader_left'));
+      await result;
+    });
     const run = { id, inbox: createInbox(newId), signal: controller.signal, events, abort };
     current = run;
     const result = work(run).finally(() => {
       outer?.removeEventListener('abort', follow);
-      if (current === run) current = undefined;
-      events.end();
+      try {
+        onEnd();
+      } finally {
+        if (current === run) current = undefined;
+        events.end();
+      }
     });
     return { id, events: events.items, result };
   }
@@ -71,5 +79,6 @@ export function createRunSlot(newId: () => string): RunSlot {
 /** A cancel is told as one, whatever reason the caller's own signal carries. */
 function asInterrupt(reason: unknown): InterruptedError {
   if (reason instanceof InterruptedError) return reason;
-  return new InterruptedError(undefined, reason instanceof Error ? reason.message : DEFAULT_REASON);
+  const isTold = reason instanceof Error || typeof reason !== 'object';
+  return new InterruptedError(undefined, isTold ? messageOf(reason) : DEFAULT_REASON);
 }

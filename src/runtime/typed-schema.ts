@@ -22,6 +22,10 @@ const OPTIONS: Options = {
   logger: false,
 };
 
+/** Of OpenAPI, whose schemas people have at hand: they check nothing there either. */
+const NOTES: ReadonlySet<string> = new Set(['example', 'discriminator', 'externalDocs', 'xml']);
+const EXTENSION = /^x-[\w$:-]*$/i;
+
 /**
  * The problems of a value, each with its place as a JSON Pointer; none where it fits.
  * @throws {UsageError} when the schema is no valid one of 2020-12 or draft-07, or too long.
@@ -58,6 +62,7 @@ async function compiled(schema: JsonSchema): Promise<ValidateFunction> {
     const ajv = String(dialect).includes('draft-07')
       ? new (await import('ajv')).default(OPTIONS)
       : new (await import('ajv/dist/2020.js')).default(OPTIONS);
+    ajv.addVocabulary(notesIn(schema));
     validate = ajv.compile(schema);
   } catch (cause) {
     throw new UsageError(`The schema is not valid: ${messageOf(cause)}`, {
@@ -67,6 +72,17 @@ async function compiled(schema: JsonSchema): Promise<ValidateFunction> {
   }
   if ('$async' in validate) throw new UsageError('The schema is not valid: "$async" is no keyword of JSON Schema.');
   return validate;
+}
+
+/** The keywords in a schema that are notes for its readers; a property of such a name does no harm. */
+function notesIn(schema: unknown, found: Set<string> = new Set()): string[] {
+  if (typeof schema === 'object' && schema !== null) {
+    for (const [key, value] of Object.entries(schema)) {
+      if (NOTES.has(key) || EXTENSION.test(key)) found.add(key);
+      notesIn(value, found);
+    }
+  }
+  return [...found];
 }
 
 function problemOf({ instancePath, message = 'does not fit', params }: ErrorObject): string {

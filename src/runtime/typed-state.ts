@@ -8,7 +8,8 @@ const count = z.int().nonnegative();
 /** JSON has no `Infinity`, so that no limit is written as null. */
 const noLimit = z.null().transform(() => Number.POSITIVE_INFINITY);
 
-const message = z.discriminatedUnion('role', [
+/** One message of a history. */
+export const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), content: z.string() }),
   z.strictObject({ role: z.literal('user'), content: z.string() }),
   z.strictObject({
@@ -25,7 +26,7 @@ const message = z.discriminatedUnion('role', [
 export const stateSchema = z
   .strictObject({
     phase: z.enum(['reason', 'act', 'summary', 'finished']),
-    messages: z.array(message).min(1),
+    messages: z.array(messageSchema).min(1),
     openingCount: count,
     // The driver may keep limits of its own beside the kernel's; those are not part of the state.
     limits: z.object({ maxTurns: z.int().positive().or(noLimit), maxOutputRetries: count.or(noLimit).optional() }),

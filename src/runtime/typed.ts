@@ -15,6 +15,8 @@ export type AnswerForm<Value = unknown> = {
   readonly instructions: string;
   /** For `RunOptions.checkAnswer`. Never throws. */
   readonly check: (answer: string) => Promise<TypedCheck<Value>>;
+  /** For `RunOptions.bareAnswer`: the JSON text alone, without the code fence that may be around it. */
+  readonly bare: (answer: string) => string;
 };
 
 /** An `AnswerCheck`, with the value; or with why an answer that fits the schema can't be made into one. */
@@ -34,7 +36,7 @@ export class OutputRetriesExhausted extends ChatcliError {
   }
 }
 
-/** The answer fits the schema, but a transform or refinement of it failed. The model is not asked again for that. */
+/** The answer fits the schema, but a transform or refinement of it threw. The model is not asked again for that. */
 export class OutputParseError extends ChatcliError {
   /** The answer as the model wrote it. */
   readonly answer: string;
@@ -53,8 +55,11 @@ const PROBLEMS_AT_MOST = 10;
 const PROBLEM_LIMIT_CHARS = 300;
 
 /**
- * The form that a zod schema or a JSON Schema (2020-12 or draft-07, as an object) describes. `format` is a note for the
- * model and not checked. Ajv is loaded for JSON Schemas only.
+ * The form that a zod schema or a JSON Schema (2020-12 or draft-07, as an object) describes. What the model is told of a
+ * zod schema is its JSON Schema; refinements can't be written as one, and are told of when an answer fails them. In a
+ * JSON Schema `format`, the notes of OpenAPI (`example`, `discriminator`, `externalDocs`, `xml`) and `x-…` are for the
+ * model and not checked; any other keyword that is not known is taken for a misspelt one. Ajv is loaded for JSON Schemas
+ * only.
  * @throws {UsageError} when the schema is not valid, longer than 64 KiB as JSON, or can't be written as JSON Schema.
  */
 export function answerCheckOf<Schema extends z.core.$ZodType>(schema: Schema): Promise<AnswerForm<z.output<Schema>>>;
@@ -68,6 +73,7 @@ export async function answerCheckOf(schema: z.core.$ZodType | JsonSchema): Promi
       'Your final answer must be one JSON value that fits this JSON Schema, with nothing before or behind it ' +
       `(calls of tools are no answers and stay as they are):\n${text}`,
     check: async (answer) => checkAnswer(answer, judge),
+    bare: withoutFence,
   };
 }
 
@@ -180,11 +186,7 @@ async function judgeByZod(schema: z.core.$ZodType, value: unknown): Promise<Judg
     return { kind: 'unconvertible', problems: [messageOf(cause)], cause };
   }
   if (parsed.success) return { kind: 'value', value: parsed.data };
-  const { issues } = parsed.error;
-  const problems = issues.map(({ path, message }) => `${placeOf(path)}: ${message}`);
-  // Refinements and transforms speak with this code, and run only where the shape is right.
-  const fits = issues.every(({ code }) => code === 'custom');
-  return fits ? { kind: 'unconvertible', problems, cause: parsed.error } : { kind: 'misfit', problems };
+  return { kind: 'misfit', problems: parsed.error.issues.map(({ path, message }) => `${placeOf(path)}: ${message}`) };
 }
 
 /** As a JSON Pointer, like Ajv's. */

@@ -19,6 +19,8 @@ export type RunContext = {
   readonly worker: Worker;
   readonly model: string;
   readonly limits: WorkerLimits;
+  /** What to do about a turn limit that is reached, as a sentence. */
+  readonly turnLimitHint?: string;
   readonly provider: Provider;
   /** The tools this worker may call, by name. */
   readonly tools: ReadonlyMap<string, Tool>;

@@ -1,18 +1,19 @@
 /** What an agent's runs share on this machine, made by the first run that needs it and kept for the next ones. */
 import { loadSkills, readSkillBody, type SkillDiagnostic, skillIndex } from '../context/skills.js';
-import type { EventSink } from '../events/types.js';
 import { createLoadSkillTool } from '../tools/load-skill/tool.js';
 import type { Tool } from '../tools/types.js';
 import { createWorkspace, type Workspace } from '../tools/workspace.js';
 import type { AgentOptions } from './agent-types.js';
 
 export type HostedSkills = {
-  /** For the system prompt; empty without skills. */
+  /** For the system prompt. */
   readonly index: string;
-  readonly tool: Tool | undefined;
+  /** `load_skill` for one run; it notes which of its calls really gave a skill. */
+  readonly toolFor: (runId: string) => Tool;
 };
 
-export type Hosted = { readonly workspace: Workspace; readonly skills: HostedSkills };
+/** `skills` is undefined where there are none. */
+export type Hosted = { readonly workspace: Workspace; readonly skills: HostedSkills | undefined };
 
 export type WorkerHost = {
   /**
@@ -24,9 +25,10 @@ export type WorkerHost = {
   readonly destroy: () => void;
   /** How often they were made. */
   readonly starts: () => number;
-  /** Reads which skills were loaded. */
-  readonly sink: EventSink;
-  /** Whether a call really loaded a skill: only then is its result one to a compaction. */
+  /**
+   * Whether our own tool answered this call with a skill: only then is its result one to a compaction. A tool's name, an
+   * event and a result can be made by anybody.
+   */
   readonly isLoadedSkill: (runId: string, callId: string) => boolean;
   readonly diagnostics: () => readonly SkillDiagnostic[];
 };
@@ -39,7 +41,7 @@ export function createWorkerHost({ workspace = '.', skillFolders = [] }: AgentOp
 
   async function make(): Promise<Hosted> {
     starts += 1;
-    const found = await loadSkills(skillFolders.map((path) => ({ path, scope: 'user' })));
+    const found = await loadSkills(skillFolders.map((path) => ({ path, scope: 'user', isNamed: true })));
     diagnostics = found.diagnostics;
     const { skills } = found;
     const port = {
@@ -51,9 +53,20 @@ export function createWorkerHost({ workspace = '.', skillFolders = [] }: AgentOp
     };
     return {
       workspace: await createWorkspace({ root: workspace }),
-      skills: {
-        index: skillIndex(skills),
-        tool: skills.length === 0 ? undefined : createLoadSkillTool(port),
+      skills:
+        skills.length === 0
+          ? undefined
+          : { index: skillIndex(skills), toolFor: (runId) => noting(createLoadSkillTool(port), runId) },
+    };
+  }
+
+  function noting(tool: Tool, runId: string): Tool {
+    return {
+      ...tool,
+      async run(input, context) {
+        const output = await tool.run(input, context);
+        if (output.ok && context.callId !== undefined) loaded.add(`${runId} ${context.callId}`);
+        return output;
       },
     };
   }
@@ -74,10 +87,6 @@ export function createWorkerHost({ workspace = '.', skillFolders = [] }: AgentOp
       made = undefined;
     },
     starts: () => starts,
-    sink(event) {
-      if (event.type === 'tool-end' && event.name === 'load_skill' && event.ok)
-        loaded.add(`${event.runId} ${event.callId}`);
-    },
     isLoadedSkill: (runId, callId) => loaded.has(`${runId} ${callId}`),
     diagnostics: () => diagnostics,
   };

@@ -1,5 +1,8 @@
 /** Runs an allowed tool: how long one attempt may take, and what is tried again. The whole may take all attempts and waits. */
 import { messageOf } from '../errors.js';
+import { ABORT_GRACE_MS, untilAborted } from './abort.js';
+import { checkedOutput } from './check-output.js';
+import { LONGEST_TIMER_MS } from './timers.js';
 import { type Tool, type ToolContext, ToolFailure, type ToolOutput } from './types.js';
 
 /** How often and how long a tool may try. */
@@ -26,13 +29,11 @@ export type Attempted = {
   readonly attempts: number;
 };
 
-// setTimeout takes at most a signed 32-bit number of milliseconds and fires at once above that.
-const LONGEST_TIMER_MS = 2_147_483_647;
-
 /**
  * Runs a tool until it succeeds, fails for good, or has used its attempts. Never throws: a throw of the tool is a
  * failed output, a timeout one with `code: 'timeout'`. An abort of `context.signal` reaches the attempt under way, whose
- * end is waited for within its time; it ends a wait between two attempts at once.
+ * end is waited for within its time, or for `ABORT_GRACE_MS` where it has none; it ends a wait between two attempts at
+ * once.
  */
 export async function runAttempts(
   tool: Tool,
@@ -56,7 +57,7 @@ export async function runAttempts(
 function limitOf({ ownTimeout, permission }: Tool, { timeoutMs }: AttemptPolicy): number | undefined {
   // What a meta tool waits for (other workers, a person) has limits of its own, or none on purpose.
   const isUnbound = ownTimeout ?? permission === 'meta';
-  return isUnbound || timeoutMs <= 0 ? undefined : Math.min(timeoutMs, LONGEST_TIMER_MS);
+  return isUnbound || timeoutMs <= 0 || timeoutMs > LONGEST_TIMER_MS ? undefined : timeoutMs;
 }
 
 function attempt(tool: Tool, input: unknown, context: ToolContext, limitMs: number | undefined): Promise<ToolOutput> {
@@ -82,15 +83,41 @@ function attempt(tool: Tool, input: unknown, context: ToolContext, limitMs: numb
     if (context.signal.aborted) follow();
     context.signal.addEventListener('abort', follow, { once: true });
     const update = (text: string): void => {
-      if (!isOver) context.update(text);
+      if (!isOver) context.update(String(text));
     };
-    void runOnce(tool, input, { ...context, signal: controller.signal, update }).then(end);
+    const workers: Promise<unknown>[] = [];
+    const delegate: ToolContext['delegate'] = (tasks) => {
+      if (isOver || context.delegate === undefined) throw new ToolFailure('interrupted', 'Not delegated: interrupted.');
+      const results = context.delegate(tasks);
+      workers.push(results);
+      return results;
+    };
+    const own = { ...context, signal: controller.signal, update, ...(context.delegate && { delegate }) };
+    const running = runOnce(tool, input, own);
+    void (limitMs === undefined ? unlessDeaf(running, context.signal, workers) : running).then(end);
   });
+}
+
+/**
+ * The end of an attempt that nothing but an abort limits; a tool that does not listen to that is left behind. Workers
+ * end by themselves, so whoever waits for them is given the time that they take.
+ */
+async function unlessDeaf(
+  running: Promise<ToolOutput>,
+  signal: AbortSignal,
+  workers: readonly Promise<unknown>[],
+): Promise<ToolOutput> {
+  const ended = () => untilAborted(signal, running, ABORT_GRACE_MS);
+  try {
+    return await ended().catch(() => Promise.allSettled(workers).then(ended));
+  } catch {
+    return { ok: false, code: 'interrupted', output: 'Interrupted, but it did not stop: it may still be at work.' };
+  }
 }
 
 async function runOnce(tool: Tool, input: unknown, context: ToolContext): Promise<ToolOutput> {
   try {
-    return await tool.run(input, context);
+    return checkedOutput(tool.name, await tool.run(input, context));
   } catch (thrown) {
     return failureOf(thrown, tool.name, context.signal);
   }
@@ -98,9 +125,18 @@ async function runOnce(tool: Tool, input: unknown, context: ToolContext): Promis
 
 /** The output that a throw of a tool comes to. */
 export function failureOf(thrown: unknown, toolName: string, signal: AbortSignal): ToolOutput {
-  if (thrown instanceof ToolFailure) return { ok: false, code: thrown.code, output: thrown.message };
+  if (isToolFailure(thrown)) return { ok: false, code: String(thrown.code), output: messageOf(thrown) };
   if (signal.aborted) return { ok: false, code: 'interrupted', output: 'Stopped: interrupted.' };
   return { ok: false, code: 'tool-error', output: `${toolName} failed: ${messageOf(thrown)}` };
+}
+
+/** Never throws, as `instanceof` does for some proxies. */
+function isToolFailure(thrown: unknown): thrown is ToolFailure {
+  try {
+    return thrown instanceof ToolFailure;
+  } catch {
+    return false;
+  }
 }
 
 function timedOut({ name, permission }: Tool, limitMs: number): ToolOutput {

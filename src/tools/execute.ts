@@ -6,8 +6,10 @@ import { DeadlineError, messageOf } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
+import { untilAborted } from './abort.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
+import { checkedDisplay, checkedSubjects } from './check-output.js';
 import { keepWhole } from './keep-whole.js';
 import type { AdvertisedTool } from './spec.js';
 import { cutMiddle, joinCut } from './truncate.js';
@@ -59,7 +61,12 @@ export const RESULT_LIMIT_BYTES = 20_000;
 /** The tools a worker may call, and how they were advertised to it. */
 type OfferedTools = { readonly tools: ReadonlyMap<string, Tool>; readonly toolSpecs: readonly AdvertisedTool[] };
 
-export function prepareCall(call: ToolCall, { tools, toolSpecs }: OfferedTools): PreparedCall {
+/** Never rejects; a schema that does not come to an end is given up when `signal` aborts. */
+export async function prepareCall(
+  call: ToolCall,
+  { tools, toolSpecs }: OfferedTools,
+  signal: AbortSignal,
+): Promise<PreparedCall> {
   const tool = tools.get(call.name);
   const refuse = (code: string, output: string): PreparedCall => ({
     call,
@@ -81,18 +88,19 @@ export function prepareCall(call: ToolCall, { tools, toolSpecs }: OfferedTools):
     );
   }
   const parameters = toolSpecs.find((spec) => spec.name === tool.name)?.parameters ?? {};
-  const parsed = tool.schema.safeParse(normalizeArguments(raw, parameters));
-  if (!parsed.success) {
-    const issues = parsed.error.issues
-      .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
-      .join('; ');
-    return refuse(
-      'bad-arguments',
-      `The arguments of ${call.name} do not fit: ${issues}. Send the call again, corrected.`,
-    );
-  }
   try {
-    return { call, tool, input: parsed.data, subjects: tool.subjects(parsed.data), problem: undefined };
+    const parsed = await untilAborted(signal, tool.schema.safeParseAsync(normalizeArguments(raw, parameters)));
+    if (!parsed.success) {
+      const issues = parsed.error.issues
+        .map((issue) => `${issue.path.map(String).join('.') || 'arguments'}: ${issue.message}`)
+        .join('; ');
+      return refuse(
+        'bad-arguments',
+        `The arguments of ${call.name} do not fit: ${issues}. Send the call again, corrected.`,
+      );
+    }
+    const subjects = checkedSubjects(tool.subjects(parsed.data));
+    return { call, tool, input: parsed.data, subjects, problem: undefined };
   } catch (thrown) {
     return refuse('tool-error', `${call.name} failed: ${messageOf(thrown)}`);
   }
@@ -150,11 +158,12 @@ async function withinLimit(
 
 function titleOf({ tool, input, subjects, problem }: PreparedCall): string {
   try {
-    return (problem === undefined ? tool?.title?.(input) : undefined) ?? describeSubjects(subjects);
+    const title: unknown = problem === undefined ? tool?.title?.(input) : undefined;
+    if (typeof title === 'string') return title;
   } catch {
     // A title is only for show; without it the call is shown by its subjects.
-    return describeSubjects(subjects);
   }
+  return describeSubjects(subjects);
 }
 
 /** What a call is about, for people: its path, its command and where that starts, or its URL. */
@@ -224,8 +233,9 @@ async function judge(
   if (decision.kind === 'deny') return refusal(decision.rule, decision.reason);
   let display: Display | undefined;
   try {
-    display = await tool.preview?.(input, options.context);
+    display = checkedDisplay(await untilAborted(options.context.signal, tool.preview?.(input, options.context)));
   } catch (thrown) {
+    if (options.context.signal.aborted) return interrupted;
     // What can't succeed need not be asked for.
     return notRun(failureOf(thrown, tool.name, options.context.signal));
   }
@@ -238,9 +248,8 @@ async function judge(
   };
   const answer = await options.approve(question);
   if (options.context.signal.aborted) return interrupted;
-  return answer === 'no'
-    ? refusal('the person', 'The person said no. Do something else, or ask what they want.')
-    : undefined;
+  if (answer === 'once' || answer === 'session') return undefined;
+  return refusal('the person', 'The person said no. Do something else, or ask what they want.');
 }
 
 function refusal(rule: string, reason: string): Judged {

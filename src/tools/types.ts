@@ -9,17 +9,17 @@ export type ToolOutput = {
   /** For the model. A failure says what went wrong and what to try next. */
   readonly output: string;
   /** For people. */
-  readonly display?: Display;
+  readonly display?: Display | undefined;
   /** Machine-readable reason of a failure, kebab-case: `no-match`, `outside-workspace`, `timeout`, … */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** What the tool asks its surroundings to do or remember; an effect policy decides. */
-  readonly effects?: readonly Effect[];
+  readonly effects?: readonly Effect[] | undefined;
   /** Whether running the same call once more may help. */
-  readonly retryable?: boolean;
+  readonly retryable?: boolean | undefined;
   /** Files changed, relative to the workspace root. */
-  readonly touched?: readonly string[];
+  readonly touched?: readonly string[] | undefined;
   /** A command that ran, for the proof at the end. `exitCode` is null when a limit ended it. */
-  readonly command?: { readonly command: string; readonly exitCode: number | null };
+  readonly command?: { readonly command: string; readonly exitCode: number | null } | undefined;
 };
 
 /** Something a tool asks for beside its result: a state entry to set, or anything its user knows by `type`. */
@@ -51,6 +51,8 @@ export type DelegatedResult = {
 /** What a tool may use while it runs. All effects reach it through here. */
 export type ToolContext = {
   readonly workspace: Workspace;
+  /** The id of the call that is run; absent where it is none of a model's. */
+  readonly callId?: string;
   /** Aborts on cancel and on the worker's deadline; a tool that waits must listen to it. */
   readonly signal: AbortSignal;
   readonly now: () => number;

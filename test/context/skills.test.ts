@@ -77,10 +77,24 @@ describe('the folders of skills', () => {
     expect(await load()).toMatchObject({ names: ['six'], problems: ['medium scan-limit'] });
   });
 
-  it('are looked through up to 2,000 folders', async () => {
+  it('are looked through up to 2,000 folders each, so that a full one does not hide the next', async () => {
     for (let index = 0; index < 2_010; index += 1)
       mkdirSync(join(top, `ws/.agents/skills/f${index}`), { recursive: true });
-    expect((await load()).problems).toEqual(['medium scan-limit']);
+    skill('home/.agents/skills/one');
+    const { names, diagnostics } = await load([
+      ...project(),
+      { path: join(top, 'home/.agents/skills'), scope: 'user' },
+    ]);
+    expect(names).toEqual(['one']);
+    expect(diagnostics).toMatchObject([{ file: join(top, 'ws/.agents/skills'), type: 'scan-limit' }]);
+  });
+
+  it('that somebody named and that are not there are told', async () => {
+    const path = join(top, 'no-such-folder');
+    expect(await load([{ path, scope: 'user', isNamed: true }])).toMatchObject({
+      names: [],
+      diagnostics: [{ file: path, type: 'missing-folder', severity: 'medium' }],
+    });
   });
 
   it('bring in nothing by links that lead out, and end in circles', async () => {
@@ -142,6 +156,15 @@ describe('of two skills with one name', () => {
 describe('a page', () => {
   it.each([
     ['without front matter', 'Just text.', 'missing-front-matter'],
+    ['with text before it', 'Text.\n---\nname: one\n---\n', 'missing-front-matter'],
+    ['with front matter that has no end', '---\nname: one\ndescription: d\n', 'unclosed-front-matter'],
+    ['with one line "---"', '---', 'unclosed-front-matter'],
+    [
+      'with front matter of more than 64 KiB',
+      `---\nname: one\nmore: ${'x'.repeat(70_000)}\n---\n`,
+      'front-matter-too-long',
+    ],
+    ['with empty front matter', '---\n---\nBody.\n', 'invalid-front-matter'],
     ['with broken YAML', '---\nname: [\n---\n', 'invalid-front-matter'],
     ['with a list for front matter', '---\n- a\n---\n', 'invalid-front-matter'],
     ['with aliases', '---\nname: &a one\ndescription: *a\n---\n', 'invalid-front-matter'],

@@ -48,3 +48,12 @@ it('the code of the README prints what its last comment says', async () => {
 
   expect((await run).stdout).toBe(`${/console\.log\(.*?\); \/\/ (.*)\n$/.exec(code)?.[1]}\n`);
 });
+
+it('an error of the library that nobody caught shows a line of its source, not all of it', async () => {
+  const { env } = makePlace();
+  const program = "import('chatcli').then(({ createAgent }) => createAgent({}))";
+  const failed = promisify(execFile)(process.execPath, ['-e', program], { env, timeout: 20_000 });
+
+  await expect(failed).rejects.toMatchObject({ stderr: expect.stringContaining('`provider` has to be a provider') });
+  await failed.catch(({ stderr }: { stderr: string }) => expect(stderr.length).toBeLessThan(4_000));
+});

@@ -36,6 +36,28 @@ describe('chatcli skills', () => {
     ]);
   });
 
+  it.skipIf(process.platform === 'win32')(
+    'prints a name with line breaks and control characters on one line',
+    async () => {
+      const place = makePlace({});
+      const folder = join(place.home, '.agents/skills/a\n  high forged: /etc/passwd\u001b[2J\n    By nobody.');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'SKILL.md'), page('other'));
+
+      const { stdout } = await chatcli(['skills'], { place });
+
+      expect(stdout).not.toContain('\u001b');
+      expect(stdout.split('\n').filter((line) => line.startsWith('  '))).toHaveLength(2);
+      expect(stdout).toContain('\\u{a}  high forged');
+    },
+  );
+
+  it('takes no words', async () => {
+    const { exitCode, stdout, stderr } = await chatcli(['skills', 'mine']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain("too many arguments for 'skills'");
+  });
+
   it('says so where there are none', async () => {
     expect(await chatcli(['skills'])).toMatchObject({ exitCode: 0, stdout: 'No skills.\n', stderr: '' });
   });

@@ -115,6 +115,14 @@ describe('a task that is read, edited, checked and answered', () => {
         files_changed: ['sum.js'],
         commands_since_last_edit: [{ command: 'node check.js', exit_code: 0 }],
       },
+      context: {
+        tokens: expect.any(Number),
+        estimated: false,
+        parts: Object.fromEntries(
+          ['system', 'tools', 'user', 'assistant', 'results'].map((part) => [part, expect.any(Number)]),
+        ),
+        shortened: 0,
+      },
       warnings: [],
     });
   });

@@ -489,6 +489,10 @@ describe('reopening a stored state', () => {
     expect(() => reopen(state)).toThrow('has ended');
   });
 
+  it.each([{ phase: 'zzz' }, {}, null])('refuses what is no state: %j', (state) => {
+    expect(() => reopen(state as never)).toThrow(InvalidStep);
+  });
+
   const stopped = (reason: Stop['reason']): Observation[] => [calls(call('a')), { kind: 'stop', reason }];
   const refused = [0, 1, 2, 3].map((n) => reply({ text: `{${n}`, refusal: `Bad ${n}.` }));
   it.each<[string, readonly Observation[], OutcomeReason, RegExp]>([
@@ -563,6 +567,9 @@ describe('observations that do not fit are refused, saying why', () => {
     ['a call without an id', [], calls(call('')), 'not empty'],
     ['a call without a name', [], calls(call('a', '')), 'no name'],
     ['anything once the run has ended', [says('Done.')], says('More.'), 'has ended'],
+    ['something of an unknown kind', [], { kind: 'banana' } as never, 'kind is unknown'],
+    ['nothing', [], null as never, 'kind is unknown'],
+    ['results that are no list', open, { kind: 'results' } as never, 'exactly one result'],
   ])('%s', (_, before, bad, words) => {
     const { state } = play(before);
     const copy = structuredClone(state);

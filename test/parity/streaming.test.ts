@@ -25,7 +25,6 @@ import {
   text,
   told,
   until,
-  waiting,
 } from './agent-bench.js';
 
 afterEach(() => vi.restoreAllMocks());
@@ -302,15 +301,23 @@ describe('a reader that leaves', () => {
 
   it('during a tool does not leave it half-way: its result is recorded, and the run says how it ended [trap 10] [trap 11]', async () => {
     const { opening, open } = gate();
-    const tool = waiting('work', opening);
+    const tool = probe('work', async (_, { update }) => {
+      update('At work.');
+      await opening;
+      return { ok: true, output: 'work ran' };
+    });
     const { agent, events, requests } = agentOver([calls(['a', 'work', {}]), says('Back.')], { tools: [tool.tool] });
-    for await (const chunk of agent.stream('Work.')) if (chunk.type === 'tool-call') break;
+    const leave = async () => {
+      for await (const { type } of agent.ask('Work.').events) if (type === 'tool-update') break;
+    };
+    const leaving = leave();
+    await until('the tool is at work', () => ofType(events, 'tool-update').length === 1);
     expect(ofType(events, 'run-end')).toEqual([]);
     open();
-    await until('the run ends', () => ofType(events, 'worker-end').length === 1);
+    await leaving;
     expect(ofType(events, 'run-end')).toMatchObject([{ reason: 'interrupted' }]);
+    expect(ofType(events, 'tool-end')).toMatchObject([{ ok: true, output: 'work ran' }]);
     expect(requests).toHaveLength(1);
-    await until('it is idle', () => agent.messages().length > 0);
     expect(told(agent.messages()).slice(0, 2)).toEqual(['user: Work.', 'assistant: work']);
     expect(ofType(events, 'tool-end')).toHaveLength(ofType(events, 'tool-start').length);
     expect(agent.messages().filter(({ role }) => role === 'tool')).toHaveLength(1);

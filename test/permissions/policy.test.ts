@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { flagHint } from '../../src/permissions/command-hint.js';
 import { decide, type PolicyContext } from '../../src/permissions/policy.js';
 import { nearestRealPath } from '../../src/permissions/real-path.js';
 import { parseRuleList } from '../../src/permissions/rules.js';
@@ -32,6 +33,7 @@ function context(more: Partial<PolicyContext> & { allow?: string[]; deny?: strin
     workerReadOnly: false,
     canAsk: true,
     roots: ['/work/project', '/work/other'],
+    howToAllow: flagHint,
     ...rest,
   };
 }

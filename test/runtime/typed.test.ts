@@ -61,6 +61,8 @@ describe('an answer held against a JSON Schema', () => {
       { $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{ type: 'string' }] },
     ],
     ['with a format', { items: { type: 'string', format: 'who-knows' } }],
+    ['with notes of OpenAPI', { items: { type: 'string', example: 'x', xml: { name: 'n' }, 'x-order': 1 } }],
+    ['with a property of such a name', { items: { type: 'string' }, properties: { example: {}, 'x-a b': {} } }],
     ['with a list of types', { items: { type: ['string', 'null'] } }],
     ['with a reference into itself', { $defs: { s: { type: 'string' } }, items: { $ref: '#/$defs/s' } }],
   ])('may have a schema %s', async (_, schema) => {
@@ -71,6 +73,8 @@ describe('an answer held against a JSON Schema', () => {
   it.each([
     ['of an unknown type', { type: 'strnig' }],
     ['with a misspelt keyword', { type: 'object', propertys: {} }],
+    ['with a misspelt note', { type: 'object', exmaple: {} }],
+    ['with one that no extension may be called', { type: 'object', 'x a': {} }],
     ['with a broken pattern', { type: 'string', pattern: '(' }],
     ['with a reference to elsewhere', { $ref: 'https://example.com/schema.json' }],
     ['of a dialect that is not known', { $schema: 'http://json-schema.org/draft-04/schema#' }],
@@ -115,29 +119,37 @@ describe('an answer held against a zod schema', () => {
     expect(check).toEqual({ ok: false, feedback: expect.stringContaining('/when: ') });
   });
 
-  it('that fits but breaks a refinement is an error of its own, for which nobody is asked again', async () => {
-    const form = await answerCheckOf(schema);
-    const answer = '{"when":"a","even":3}';
-    expect(await form.check(answer)).toMatchObject({ ok: true });
-    const failure = await typedValue({ reason: 'answered', answer }, form).catch((thrown: unknown) => thrown);
-    expect(failure).toBeInstanceOf(OutputParseError);
-    expect(failure).toMatchObject({ kind: 'output', answer, message: expect.stringContaining('/even: must be even') });
+  it('that fits but breaks a refinement is refused, and what the refinement says goes to the model', async () => {
+    const check = await (await answerCheckOf(schema)).check('{"when":"a","even":3}');
+    expect(check).toEqual({ ok: false, feedback: expect.stringContaining('/even: must be even') });
   });
 
-  it('that breaks a transform is that error, with its cause', async () => {
+  it('that a transform finds fault with is refused as well', async () => {
+    const day = z.string().transform((text, context) => {
+      const at = Date.parse(text);
+      if (Number.isNaN(at)) context.addIssue({ code: 'custom', message: 'no such day' });
+      return at;
+    });
+    const form = await answerCheckOf(day);
+    expect(await form.check('"x"')).toEqual({ ok: false, feedback: expect.stringContaining('no such day') });
+    expect(await form.check('"2020-01-01"')).toMatchObject({ ok: true, value: Date.UTC(2020) });
+  });
+
+  it('that a transform throws at is an error of its own, with its cause, for which nobody is asked again', async () => {
     const broken = z.string().transform(() => {
       throw new RangeError('no such day');
     });
-    const failure = await typedValue({ reason: 'answered', answer: '"x"' }, await answerCheckOf(broken)).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(failure).toMatchObject({ name: 'OutputParseError', cause: new RangeError('no such day') });
+    const form = await answerCheckOf(broken);
+    expect(await form.check('"x"')).toMatchObject({ ok: true });
+    const failure = await typedValue({ reason: 'answered', answer: '"x"' }, form).catch((thrown: unknown) => thrown);
+    expect(failure).toBeInstanceOf(OutputParseError);
+    expect(failure).toMatchObject({ kind: 'output', answer: '"x"', cause: new RangeError('no such day') });
   });
 
   it('may have an asynchronous refinement', async () => {
     const form = await answerCheckOf(z.string().refine(async (text) => text === 'yes'));
     expect(await form.check('"yes"')).toEqual({ ok: true, value: 'yes' });
-    expect(await form.check('"no"')).toMatchObject({ failure: expect.any(OutputParseError) });
+    expect(await form.check('"no"')).toMatchObject({ ok: false });
   });
 
   it('cannot have a schema that JSON cannot say', async () => {

@@ -367,12 +367,13 @@ describe('the arguments', () => {
 
   it.each([{ background: true }, { background: 'true' }, { run_in_background: true }, { is_background: true }])(
     'refuse %j, with what to do instead',
-    (more) => {
+    async (more) => {
       const tool = createShellTool();
       const call = { id: '1', name: 'shell', arguments: JSON.stringify({ command: 'npm start', ...more }) };
       const offered = { tools: new Map([[tool.name, tool]]), toolSpecs: advertise([tool]) };
       const [name] = Object.keys(more);
-      expect(prepareCall(call, offered).problem).toEqual({
+      const { problem } = await prepareCall(call, offered, new AbortController().signal);
+      expect(problem).toEqual({
         ok: false,
         code: 'bad-arguments',
         output: `The arguments of shell do not fit: ${name}: there are no background commands yet. Start the server and use it within one command, e.g. "npm start & sleep 2; curl localhost:3000". Send the call again, corrected.`,

@@ -32,7 +32,7 @@ const schema = z
 
 export type ShellOptions = {
   /** Lists the commands that run, for a program that must end at once. */
-  readonly groups?: ProcessGroups;
+  readonly groups?: ProcessGroups | undefined;
 };
 
 export function createShellTool({ groups }: ShellOptions = {}): Tool {
