@@ -98,6 +98,7 @@ export { createScriptedProvider, createScriptedProvider as FakeProvider } from '
 export type { TextProtocolOptions, ToolProtocol } from './providers/text-protocol.js';
 export { withTextProtocol } from './providers/text-protocol.js';
 export type { ModelDelta, ModelRequest, Provider, ToolSpec } from './providers/types.js';
+export type { GivenPrice } from './runtime/agent-cost.js';
 export type {
   Agent,
   AgentOptions,

@@ -622,7 +622,7 @@ describe('workers', () => {
       run: async () => {
         tries += 1;
         if (tries < 3) return { ok: false, code: 'busy', output: 'Busy.', retryable: true };
-        return { ok: true, output: 'Wished.', effects: [{ type: 'A' }, { type: 'B' }] };
+        return { ok: true, output: 'Done.', effects: [{ type: 'A' }, { type: 'B' }] };
       },
     });
     const seen: unknown[] = [];
