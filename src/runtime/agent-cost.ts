@@ -12,25 +12,15 @@ export type GivenPrice = { readonly inputUsdPerMillion: number; readonly outputU
 
 /**
  * By the price that was given, else by the table.
- * @throws {ConfigError} for a price that is none, and where there is a cost limit and no price to keep it by: it must not
- * look as if it held.
+ * @throws {ConfigError} where there is a cost limit and no price to keep it by: it must not look as if it held.
  */
 export function costOfAgent({ price, model = '', limits = {} }: AgentOptions, tableCostOf: CostOf): CostOf {
-  if (price !== undefined && !isUsable(price)) {
-    throw new ConfigError('`price` has to be two amounts of USD per million tokens, 0 or more.');
-  }
   const costOf: CostOf = price === undefined ? tableCostOf : (usage) => costAt(usage, price);
-  if (limits.maxCostUsd === undefined || costOf(NO_USAGE, model) !== undefined) return costOf;
-  throw new ConfigError(
-    `limits.maxCostUsd is set, but the price of ${model === '' ? 'the model' : model} is not known.`,
-    {
-      hint: 'Give `price` (USD per million tokens), or limit tokens: limits.maxTokens.',
-    },
-  );
-}
-
-function isUsable({ inputUsdPerMillion, outputUsdPerMillion }: GivenPrice): boolean {
-  return [inputUsdPerMillion, outputUsdPerMillion].every((usd) => Number.isFinite(usd) && usd >= 0);
+  const { maxCostUsd = Number.POSITIVE_INFINITY } = limits;
+  if (maxCostUsd === Number.POSITIVE_INFINITY || costOf(NO_USAGE, model) !== undefined) return costOf;
+  const hint = 'Give `price` (USD per million tokens), or limit tokens: limits.maxTokens.';
+  const whose = model === '' ? 'the model' : model;
+  throw new ConfigError(`limits.maxCostUsd is set, but the price of ${whose} is not known.`, { hint });
 }
 
 function costAt({ promptTokens, completionTokens }: Usage, price: GivenPrice): number {

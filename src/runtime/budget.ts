@@ -26,6 +26,7 @@ export function createBudget(
   limits: BudgetLimits,
   costOf: (usage: Usage, model: string) => number | undefined,
 ): Budget {
+  const { maxCostUsd = Number.POSITIVE_INFINITY } = limits;
   let usage = NO_USAGE;
   let requests = 0;
   let costUsd: number | null = 0;
@@ -38,11 +39,12 @@ export function createBudget(
     if (limits.maxTokens !== undefined && usage.totalTokens >= limits.maxTokens) {
       return `The budget of ${limits.maxTokens} tokens is used up (${usage.totalTokens} used)${earlier}.`;
     }
-    if (limits.maxCostUsd !== undefined && costUsd === null) {
-      return `The budget of ${limits.maxCostUsd} USD can't be kept: the price of a model that was asked is not known.`;
+    if (maxCostUsd === Number.POSITIVE_INFINITY) return undefined;
+    if (costUsd === null) {
+      return `The budget of ${maxCostUsd} USD can't be kept: the price of a model that was asked is not known.`;
     }
-    if (limits.maxCostUsd !== undefined && costUsd !== null && costUsd >= limits.maxCostUsd) {
-      return `The budget of ${limits.maxCostUsd} USD is used up (${costUsd.toFixed(4)} spent)${earlier}.`;
+    if (costUsd >= maxCostUsd) {
+      return `The budget of ${maxCostUsd} USD is used up (${costUsd.toFixed(4)} spent)${earlier}.`;
     }
     return undefined;
   }

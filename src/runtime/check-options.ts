@@ -24,6 +24,7 @@ const LIST: Kind = ['a list', Array.isArray];
 /** `Infinity` is no limit. */
 const TIME: Kind = ['milliseconds, 0 or more', (value) => isNumber(value, 0)];
 const AMOUNT: Kind = ['a number, 0 or more', (value) => isNumber(value, 0)];
+const USD: Kind = ['USD, 0 or more', (value) => isNumber(value, 0) && Number.isFinite(value)];
 const COUNT: Kind = ['a whole number, 0 or more', (value) => isWhole(value, 0)];
 const FROM_ONE: Kind = ['a whole number, 1 or more', (value) => isWhole(value, 1)];
 
@@ -47,6 +48,11 @@ const LIMITS: Kinds<NonNullable<AgentOptions['limits']>> = {
   maxRequests: COUNT,
   maxTokens: COUNT,
   maxCostUsd: AMOUNT,
+};
+
+const PRICE: Kinds<NonNullable<AgentOptions['price']>> = {
+  inputUsdPerMillion: USD,
+  outputUsdPerMillion: USD,
 };
 
 const CHECKPOINTS: Kinds<NonNullable<AgentOptions['checkpoints']>> = {
@@ -80,6 +86,7 @@ const AGENT: Kinds<AgentOptions> = {
   toolHeartbeatMs: TIME,
   idleTimeoutMs: TIME,
   effectPolicy: OBJECT,
+  price: OBJECT,
   onEffect: FUNCTION,
   output: ['a zod schema, or a JSON Schema as an object', isObject],
   checkpoints: OBJECT,
@@ -97,6 +104,7 @@ const ASK: Kinds<AskOptions> = {
   modelOptions: OBJECT,
   signal: ['an AbortSignal', (signal) => signal instanceof AbortSignal],
   raw: BOOLEAN,
+  effectPolicy: OBJECT,
   timeoutMs: TIME,
 };
 
@@ -107,9 +115,10 @@ const ASK: Kinds<AskOptions> = {
 export function checkAgentOptions(options: AgentOptions): void {
   const where = 'createAgent';
   if (!isObject(options)) throw new UsageError(`${where} takes an object of options, with a \`provider\` at least.`);
-  const { effectPolicy, limits, checkpoints } = options;
+  const { effectPolicy, limits, price, checkpoints } = options;
   check(where, AGENT, options, ['provider']);
   if (limits !== undefined) check(where, LIMITS, limits, [], 'limits.');
+  if (price !== undefined) check(where, PRICE, price, ['inputUsdPerMillion', 'outputUsdPerMillion'], 'price.');
   if (effectPolicy !== undefined) check(where, POLICY, effectPolicy, ['mode', 'allow', 'deny'], 'effectPolicy.');
   if (checkpoints !== undefined) check(where, CHECKPOINTS, checkpoints, ['secret'], 'checkpoints.');
 }
@@ -122,6 +131,8 @@ export function checkAskOptions(task: string, ask: AskOptions): void {
   if (typeof task !== 'string') throw new UsageError(`The task has to be a text, and not ${shown(task)}.`);
   if (!isObject(ask)) throw new UsageError(`The options of a run have to be an object, and not ${shown(ask)}.`);
   check('A run', ASK, ask, []);
+  const { effectPolicy } = ask;
+  if (effectPolicy !== undefined) check('A run', POLICY, effectPolicy, ['mode', 'allow', 'deny'], 'effectPolicy.');
 }
 
 function check<Options extends object>(

@@ -52,8 +52,6 @@ describe('a cost limit', () => {
   it.each([
     ['a model that is not known', { model: 'mine', limits: { maxCostUsd: 5 } }, /price of mine is not known/],
     ['no model', { limits: { maxCostUsd: 5 } }, /price of the model is not known/],
-    ['a price that is none', { price: { inputUsdPerMillion: Number.NaN, outputUsdPerMillion: 1 } }, /`price`/],
-    ['a price below nothing', { price: { inputUsdPerMillion: 1, outputUsdPerMillion: -1 } }, /`price`/],
   ])('is refused when the agent is made, with %s', (_, options, message) => {
     const make = () => createAgent({ provider: FakeProvider([]), ...options });
     expect(make).toThrow(ConfigError);
@@ -74,8 +72,11 @@ describe('a cost limit', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is none where there is none: an unknown price is said, and the run goes on', async () => {
-    const { agent, events } = agentOver([says('Done.')]);
+  it.each<[string, object]>([
+    ['not given', {}],
+    ['Infinity', { limits: { maxCostUsd: Number.POSITIVE_INFINITY } }],
+  ])('is none where it is %s: an unknown price is said, and the run goes on', async (_, options) => {
+    const { agent, events } = agentOver([says('Done.')], options);
     expect(await agent.run('Go.')).toMatchObject({ reason: 'answered' });
     expect(ofType(events, 'usage').map(({ costUsd }) => costUsd)).toEqual([null]);
   });

@@ -40,6 +40,14 @@ describe('an option of createAgent that can not be used is refused at once, by n
     ['checkpoints.ttlMs', NO_TIMES, (ttlMs) => ({ checkpoints: { secret: 's', ttlMs } })],
     ['effectPolicy.mode', ['allow_all', undefined], (mode) => ({ effectPolicy: { mode, allow: [], deny: [] } })],
     ['effectPolicy.deny', [undefined, 'x'], (deny) => ({ effectPolicy: { mode: 'allow-all', allow: [], deny } })],
+    ['price', [5, null], (price) => ({ price })],
+    ...(['inputUsdPerMillion', 'outputUsdPerMillion'] as const).map(
+      (name): [string, readonly unknown[], (value: unknown) => object] => [
+        `price.${name}`,
+        [undefined, -1, Number.NaN, Number.POSITIVE_INFINITY, '3'],
+        (usd) => ({ price: { inputUsdPerMillion: 1, outputUsdPerMillion: 1, [name]: usd } }),
+      ],
+    ),
     ['memory', [{}, 5], (memory) => ({ memory })],
     ['skillFolders', ['sk', [5]], (skillFolders) => ({ skillFolders })],
     ['tools', [{}, 'x'], (tools) => ({ tools })],
@@ -64,6 +72,8 @@ it.each<[string, string, unknown]>([
   ['maxTokens', 'Go.', { maxTokens: 0 }],
   ['allowedTools', 'Go.', { allowedTools: 'x' }],
   ['signal', 'Go.', { signal: {} }],
+  ['effectPolicy', 'Go.', { effectPolicy: 'deny-all' }],
+  ['effectPolicy.deny', 'Go.', { effectPolicy: { mode: 'deny-all', allow: [] } }],
   ['options', 'Go.', null],
   ['task', undefined as never, {}],
 ])('an option of a run that can not be used is refused at once, by name: %s', async (name, task, ask) => {
