@@ -16,6 +16,8 @@ export type ProcessStart = {
   readonly env: Readonly<Record<string, string>>;
   /** Text for stdin, which is closed after it; without it stdin is at its end from the start. */
   readonly input?: string;
+  /** Windows: the arguments are quoted already, in a way of their own, as cmd.exe takes them. */
+  readonly verbatimArguments?: boolean;
 };
 
 /** A process that runs. Nobody reads its output yet, and nobody waits for its end. */
@@ -63,13 +65,21 @@ async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Prom
   return { child, group: child.pid };
 }
 
-async function startByExeca({ file, args, cwd, env, input }: ProcessStart): Promise<StartedProcess> {
+async function startByExeca({
+  file,
+  args,
+  cwd,
+  env,
+  input,
+  verbatimArguments = false,
+}: ProcessStart): Promise<StartedProcess> {
   const { execa } = await import('execa');
   const child = execa(file, [...args], {
     cwd,
     env,
     extendEnv: false,
     windowsHide: true,
+    windowsVerbatimArguments: verbatimArguments,
     ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
     // Limits and output are the caller's: execa's own wait for pipes that a grandchild can hold for ever.
     buffer: false,

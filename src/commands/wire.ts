@@ -16,6 +16,7 @@ import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
 import { en } from '../texts/en.js';
 import { createTools } from '../tools/index.js';
+import { openShell } from '../tools/shell/open-shell.js';
 import { createWorkspace } from '../tools/workspace.js';
 import { builtinWorkers } from '../workers/load.js';
 import { catalogue, describeCatalogue } from '../workers/select.js';
@@ -58,6 +59,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     root: cwd,
     addDirs: (flags.addDir ?? []).map((folder) => pathFrom(io.cwd, folder)),
   });
+  const childEnv = childEnvironment(io.env);
+  const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
@@ -68,7 +71,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     redactor,
   });
   const skills = await openSkills(io.env, workspace.root, config.folders.config);
-  const tools = new Map([...createTools({ groups: io.groups }), ...skills.tools]);
+  const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, config.folders.config);
   const values = { workers: describeCatalogue(catalogue(workers)) };
@@ -86,7 +89,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     toolContext: {
       workspace,
       now: io.now,
-      childEnvironment: childEnvironment(io.env),
+      childEnvironment: childEnv,
       spoolDirectory: spoolIn(config.folders.state, workspace.allowReading),
       mask: redactor.mask,
     },

@@ -23,6 +23,8 @@ export type Config = {
   };
   /** Absent: nobody chose one, and the default depends on whether there is a terminal. */
   readonly approvalMode?: ApprovalMode;
+  /** A name or a path, as it was set; absent: bash, or /bin/sh. */
+  readonly shell?: string;
   readonly requests: {
     /** Further tries after the first; 0 means none. */
     readonly maxRetries: number;
@@ -109,6 +111,7 @@ export function configFrom(
     folders: more.folders,
     ...present({
       approvalMode: values.CHATCLI_APPROVAL_MODE,
+      shell: values.CHATCLI_SHELL,
       price: priceFrom(resolved),
       color: colorFrom(resolved),
     }),

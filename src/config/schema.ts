@@ -177,6 +177,11 @@ export const VARIABLES = {
     flag: 'approvalMode',
     help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
   },
+  CHATCLI_SHELL: {
+    group: 'limits',
+    type: line,
+    help: 'The shell for commands, a name or an absolute path: `bash`, `sh`, `dash`, `zsh`, `fish`, `pwsh`, `powershell` or `cmd`. Commands of the last five each need a question. Unset: `bash`, or `/bin/sh` where there is none.',
+  },
 
   ...NETWORK_VARIABLES,
 

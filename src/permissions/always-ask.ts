@@ -2,15 +2,24 @@
  * Commands that no mode runs without a question: what they do cannot be taken back. A scan of the text, wide on
  * purpose and not a boundary: whoever wants to hide a command from it can. It decides when to ask, nothing else.
  */
+import { windowsAskReason } from './always-ask-windows.js';
 
 const MAX_CHARACTERS = 10_000; // longer ones nobody reads, and the scan would take its time.
 
-/** Why a command needs a question in every mode, as the end of a sentence, or undefined when it does not. */
-export function alwaysAskReason(command: string): string | undefined {
+/**
+ * Why a command needs a question in every mode, as the end of a sentence, or undefined when it does not. `isUnread`: it
+ * is for a shell that is not a POSIX one, and may not tell cases apart.
+ */
+export function alwaysAskReason(command: string, isUnread = false): string | undefined {
   if (command.length > MAX_CHARACTERS) return 'it is too long to be looked through';
   if (hasInvisible(command)) return 'it holds characters that cannot be seen';
   // Quotes and backslashes only hide a name (`\rm`, `"rm"`); a continued line is one line.
   const plain = command.replace(/\\\r?\n/g, '').replace(/["'\\]/g, '');
+  if (!isUnread) return dangerOf(plain);
+  return dangerOf(plain) ?? dangerOf(plain.toLowerCase()) ?? windowsAskReason(plain);
+}
+
+function dangerOf(plain: string): string | undefined {
   if (!MENTION.test(plain)) return undefined;
   return DANGERS.find(({ pattern }) => pattern.test(plain))?.reason;
 }

@@ -1,7 +1,7 @@
 /** What would allow a request on the command line: flags, and the rules that can be given to them. */
 import { resolve } from 'node:path';
 import { hasInvisible } from './always-ask.js';
-import { parseRuleList, ruleAllows } from './rules.js';
+import { parseRuleList, ruleAllows, unreadShell } from './rules.js';
 import type { HowToAllow, Request, Rule, RuleSet } from './types.js';
 
 const MAX_HINT_CHARACTERS = 200; // a longer command is not said twice.
@@ -14,8 +14,12 @@ export const flagHint: HowToAllow = (request, { root, rules, isGuarded }) => {
     const flag = request.permission === 'write' ? '--approval-mode auto-edit' : `--allowed-tools ${request.tool}`;
     return `To allow it: ${flag}.`;
   }
-  const otherwise = isGuarded ? ONLY_A_PERSON : `To allow it: --allowed-tools ${anyCall(request)}.`;
-  const moved = withFolderInCommand(request, root);
+  const otherwise =
+    isGuarded || unreadShell(request) !== undefined
+      ? ONLY_A_PERSON
+      : `To allow it: --allowed-tools ${anyCall(request)}.`;
+  // `cd` and `&&` are not what every shell understands.
+  const moved = unreadShell(request) === undefined ? withFolderInCommand(request, root) : undefined;
   if (moved === undefined) {
     const rule = exactRule(request, root);
     if (rule === undefined) return otherwise;

@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { alwaysAskReason, hasInvisible } from './always-ask.js';
 import { exactRule } from './command-hint.js';
 import { isProtectedPath } from './protected-paths.js';
-import { ruleAllows, ruleDenies, sessionRule } from './rules.js';
+import { ruleAllows, ruleDenies, sessionRule, unreadShell } from './rules.js';
 import { isSecretFile } from './secret-files.js';
 import { literalWords } from './shell-parse.js';
 import { isReadOnlyCommand, pathOperands } from './shell-table.js';
@@ -31,7 +31,7 @@ type Guard = { readonly rule: string; readonly reason: string };
 /**
  * In this order: deny rules; the worker's own limit; what is asked for in every mode (protected paths, secret files,
  * commands that cannot be undone), from which only a rule for the very command frees; commands that only read; allow
- * rules; the mode.
+ * rules; the mode. A command for a shell that can't be read is never one that only reads.
  */
 export function decide(request: Request, context: PolicyContext): Decision {
   const { rules, workerReadOnly } = context;
@@ -46,7 +46,11 @@ export function decide(request: Request, context: PolicyContext): Decision {
   if (request.permission === 'meta') return { kind: 'allow' };
   const onlyReads = request.permission === 'read' || isReadOnlyCall(request, context);
   if (workerReadOnly && !onlyReads) {
-    return { kind: 'deny', rule: 'read-only worker', reason: `This worker may only read.${instead(request)}` };
+    return {
+      kind: 'deny',
+      rule: 'read-only worker',
+      reason: `${unread(request)}This worker may only read.${instead(request)}`,
+    };
   }
   const allowing = rules.allow.find((rule) => ruleAllows(rule, request, rootIn(context)));
   const guard = guardOf(request, context);
@@ -57,15 +61,23 @@ export function decide(request: Request, context: PolicyContext): Decision {
 }
 
 /** What a model can do where a command is refused for not only reading. */
-function instead({ permission }: Request): string {
-  return permission === 'execute'
+function instead(request: Request): string {
+  if (unreadShell(request) !== undefined) return ' To look at things there are read_file, list_files and search_files.';
+  return request.permission === 'execute'
     ? ' To look at things there are read_file, list_files, search_files, and shell with one simple command: ls, cat, head, tail, wc, pwd, stat, grep or rg, without pipes, redirects and variables, on paths inside the workspace.'
     : '';
+}
+
+/** Why a command is not judged by its words, as a sentence before another. */
+function unread(request: Request): string {
+  const shell = unreadShell(request);
+  return shell === undefined ? '' : `Only commands of bash and sh can be judged here, and this one is for ${shell}. `;
 }
 
 /** Whether all that a shell call does is read files of the workspace that are not secret. */
 function isReadOnlyCall(request: Request, context: PolicyContext): boolean {
   if (request.permission !== 'execute' || request.subjects.length === 0) return false;
+  if (unreadShell(request) !== undefined) return false;
   return request.subjects.every((subject) => {
     if (subject.kind !== 'command' || !isReadOnlyCommand(subject.command)) return false;
     const operands = pathOperands(literalWords(subject.command) ?? []);
@@ -116,7 +128,7 @@ function rootOf(path: string, { roots }: PolicyContext): string | undefined {
 function guardOf(request: Request, context: PolicyContext): Guard | undefined {
   for (const subject of request.subjects) {
     if (subject.kind === 'command') {
-      const why = alwaysAskReason(subject.command);
+      const why = alwaysAskReason(subject.command, subject.shell !== undefined);
       if (why !== undefined)
         return { rule: 'always ask', reason: `The command needs a question in every mode: ${why}.` };
       const secret = operandPaths(subject, context).find((path) => isSecret(path, context));
@@ -131,7 +143,16 @@ function guardOf(request: Request, context: PolicyContext): Guard | undefined {
       }
     }
   }
-  return undefined;
+  return forbiddenPerhaps(request, context);
+}
+
+/** What a rule forbids can be written in many ways: where the words can't be read, nobody knows that this is not one. */
+function forbiddenPerhaps(request: Request, { rules }: PolicyContext): Guard | undefined {
+  if (unreadShell(request) === undefined) return undefined;
+  const rule = rules.deny.find(({ tools, spec }) => spec !== undefined && tools.includes(request.tool));
+  if (rule === undefined) return undefined;
+  const reason = `${unread(request)}Whether the rule "${rule.text}" forbids it can't be told, so it needs a question in every mode.`;
+  return { rule: rule.text, reason };
 }
 
 function secretGuard(path: string): Guard {
@@ -158,10 +179,10 @@ function byMode(request: Request, context: PolicyContext): Decision {
   const rule = `mode ${mode}`;
   const hint = () => hintOf(request, context, { isGuarded: false });
   if (mode === 'read-only') {
-    const reason = `Mode read-only allows no ${NOUNS[permission]}.${instead(request)} ${hint()}`;
+    const reason = `${unread(request)}Mode read-only allows no ${NOUNS[permission]}.${instead(request)} ${hint()}`;
     return { kind: 'deny', rule, reason };
   }
-  const reason = `Mode ${mode} asks before each ${NOUNS[permission]}.`;
+  const reason = `${unread(request)}Mode ${mode} asks before each ${NOUNS[permission]}.`;
   if (!canAsk) return { kind: 'deny', rule, reason: `${reason} There is nobody to ask. ${hint()}` };
   const session = sessionRuleText(request, rootIn(context));
   return { kind: 'ask', reason, ...(session !== undefined && { rule: session }) };

@@ -127,11 +127,11 @@ function splitRules(value: string): string[] {
 
 /**
  * Whether an allow rule covers a request: with a command, only the very same one, nothing else beside it, and started
- * in `root`: `npm test` in another folder is another program.
+ * in `root`: `npm test` in another folder is another program. One without a command covers none that can't be read.
  */
 export function ruleAllows(rule: Rule, request: Request, root: string): boolean {
   if (!rule.tools.includes(request.tool)) return false;
-  if (rule.spec === undefined) return true;
+  if (rule.spec === undefined) return unreadShell(request) === undefined;
   const commands = commandsOf(request);
   return (
     commands.length > 0 &&
@@ -144,6 +144,11 @@ export function ruleDenies(rule: Rule, request: Request): boolean {
   const { spec } = rule;
   if (!rule.tools.includes(request.tool)) return false;
   return spec === undefined || commandsOf(request).some(({ command }) => isSameCommand(spec, command));
+}
+
+/** The shell of a request whose commands can't be read, by a name for people. */
+export function unreadShell(request: Request): string | undefined {
+  return commandsOf(request).find(({ shell }) => shell !== undefined)?.shell;
 }
 
 function commandsOf({ subjects }: Request): Extract<Subject, { kind: 'command' }>[] {

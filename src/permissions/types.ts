@@ -10,7 +10,13 @@ export type Permission = 'read' | 'write' | 'execute' | 'network' | 'meta';
 /** What a tool call is about, as far as the policy needs to know. */
 export type Subject =
   | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'command'; readonly command: string; readonly cwd: string }
+  | {
+      readonly kind: 'command';
+      readonly command: string;
+      readonly cwd: string;
+      /** The shell that it is for, by a name for people, where that is none that can be read: then it counts only as a whole. */
+      readonly shell?: string | undefined;
+    }
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'none' };
 

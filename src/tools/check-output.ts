@@ -38,7 +38,7 @@ const output = z.object({
 const subjects = z.array(
   z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('path'), path: z.string() }),
-    z.object({ kind: z.literal('command'), command: z.string(), cwd: z.string() }),
+    z.object({ kind: z.literal('command'), command: z.string(), cwd: z.string(), shell: z.string().optional() }),
     z.object({ kind: z.literal('url'), url: z.string() }),
     z.object({ kind: z.literal('none') }),
   ]),

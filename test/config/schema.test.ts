@@ -197,6 +197,7 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     ],
     invalid: ['readonly', 'auto', 'none', 'constructor', '__proto__'],
   },
+  CHATCLI_SHELL: LINE,
   CHATCLI_MAX_RETRIES: {
     valid: [
       ['0', 0],

@@ -68,7 +68,7 @@ describe('literalWords', () => {
     expect(literalWords(command)).toBeNull();
   });
 
-  it('gives the words that bash itself makes', () => {
+  it.each(['bash', 'sh'])('gives the words that %s itself makes', (shell) => {
     const piece = fc.oneof(
       fc.constantFrom(
         ' ',
@@ -124,18 +124,24 @@ describe('literalWords', () => {
     });
     expect(read.length).toBeGreaterThan(300);
     const script = `f() { printf '%s\\0' "$#" "$@"; }; for c in "$@"; do eval "$c"; done`;
-    const bash = spawnSync(
-      'bash',
-      ['--noprofile', '--norc', '-c', script, 'bash', ...read.map(({ command }) => command)],
+    const made = spawnSync(
+      shell,
+      [
+        ...(shell === 'bash' ? ['--noprofile', '--norc'] : []),
+        '-c',
+        script,
+        shell,
+        ...read.map(({ command }) => command),
+      ],
       {
         encoding: 'utf8',
         maxBuffer: 1e8,
       },
     );
-    expect(bash.stderr).toBe('');
+    expect(made.stderr).toBe('');
     const expected = read.map(({ words }) =>
       [`${words.length - 1}`, ...words.slice(1)].map((word) => `${word}\0`).join(''),
     );
-    expect(bash.stdout).toBe(expected.join(''));
+    expect(made.stdout).toBe(expected.join(''));
   });
 });

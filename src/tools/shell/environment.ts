@@ -8,23 +8,29 @@ import type { ToolContext } from '../types.js';
 /**
  * The environment for `command`. One that the read-only table lets pass gets its program from outside the workspace,
  * which could hold an `ls` of its own, and an `rg` that leaves out secret files, which an ignore file of the workspace
- * could bring in.
+ * could bring in. `isRead`: the table knows what the words of its shell mean.
  */
-export async function environmentOf(command: string, context: ToolContext): Promise<Record<string, string>> {
+export async function environmentOf(
+  command: string,
+  isRead: boolean,
+  context: ToolContext,
+): Promise<Record<string, string>> {
   const environment = { ...context.childEnvironment };
-  if (!isReadOnlyCommand(command)) return environment;
+  if (!isRead || !isReadOnlyCommand(command)) return environment;
   environment.PATH = await pathOutside(context.workspace.roots, environment.PATH ?? '');
   if (/^ *['"]?rg\b/.test(command)) environment.RIPGREP_CONFIG_PATH = await writeRipgrepConfig(context);
   return environment;
 }
 
-async function pathOutside(roots: readonly string[], path: string): Promise<string> {
+/** The absolute entries of a PATH that are not in one of `roots`. */
+export async function pathOutside(roots: readonly string[], path: string): Promise<string> {
   const entries = path.split(delimiter).filter((entry) => isAbsolute(entry));
   const real = await Promise.all(entries.map((entry) => realpath(entry).catch(() => entry)));
   return entries.filter((_entry, index) => !roots.some((root) => contains(root, real[index] ?? ''))).join(delimiter);
 }
 
-function contains(folder: string, path: string): boolean {
+/** Whether a path is a folder or below it, as both are spelled. */
+export function contains(folder: string, path: string): boolean {
   const below = relative(folder, path);
   return below !== '..' && !below.startsWith(`..${sep}`) && !isAbsolute(below);
 }
@@ -46,20 +52,25 @@ async function writeRipgrepConfig({ spoolDirectory }: ToolContext): Promise<stri
 export function createShellFinder(): (path: string) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>();
   return (path) => {
-    const found = known.get(path) ?? findBash(path);
+    const found = known.get(path) ?? findProgram('bash', path);
     known.set(path, found);
     return found;
   };
 }
 
-async function findBash(path: string): Promise<string | undefined> {
+/** The first program of that name in the absolute entries of a PATH. */
+export async function findProgram(name: string, path: string): Promise<string | undefined> {
+  const base = process.platform === 'win32' && !/\.exe$/i.test(name) ? `${name}.exe` : name;
   for (const entry of path.split(delimiter).filter((entry) => isAbsolute(entry))) {
-    const file = join(entry, process.platform === 'win32' ? 'bash.exe' : 'bash');
-    const isThere = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return file;
+    const file = join(entry, base);
+    if (await isProgram(file)) return file;
   }
   return undefined;
+}
+
+export async function isProgram(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }

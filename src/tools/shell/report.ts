@@ -14,6 +14,8 @@ export type Run = {
   readonly timeoutMs: number;
   readonly result: ProcessResult;
   readonly captured: Captured;
+  /** What to say about the failure, from what is known of the shell. */
+  readonly hint?: string | undefined;
 };
 
 export function reportOf(run: Run): ToolOutput {
@@ -49,7 +51,7 @@ function outputOf({ head, tail, omittedBytes }: Captured): string {
   return `${withoutLastBreak(head)}\n[… ${grouped(omittedBytes)} bytes left out …]\n${withoutLastBreak(tail)}`;
 }
 
-function notesOf({ result, captured: { bytes, omittedBytes, spool } }: Run): string[] {
+function notesOf({ result, hint, captured: { bytes, omittedBytes, spool } }: Run): string[] {
   const notes: string[] = [];
   if (omittedBytes > 0) {
     const place =
@@ -65,6 +67,7 @@ function notesOf({ result, captured: { bytes, omittedBytes, spool } }: Run): str
     );
   }
   if (result.survivors.length > 0) notes.push(`[could not be stopped: process ${result.survivors.join(', ')}]`);
+  if (hint !== undefined) notes.push(`[${hint}]`);
   if (result.timedOut) notes.push('[a longer limit can be given with timeout_ms, at most 600000]');
   return notes;
 }

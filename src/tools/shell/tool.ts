@@ -1,12 +1,15 @@
-/** The `shell` tool: one bash command, its output and its exit code. Whether it may run is decided before. */
+/** The `shell` tool: one command, its output and its exit code. Whether it may run is decided before. */
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { type ProcessGroups, ProcessStartError, runProcess } from '../../process.js';
+import { fillPrompt } from '../../prompt.js';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../types.js';
 import { createCapture } from './capture.js';
+import { dialectHint } from './dialect-hint.js';
 import { createShellFinder, environmentOf } from './environment.js';
 import { reportOf } from './report.js';
 import doc from './tool.md';
+import { argumentsFor, kindOf, shellNamed } from './which-shell.js';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
@@ -15,6 +18,8 @@ const MAX_TIMEOUT_MS = 600_000;
 const BACKGROUND_NAMES = ['background', 'run_in_background', 'is_background'];
 const NO_BACKGROUND =
   'there are no background commands yet. Start the server and use it within one command, e.g. "npm start & sleep 2; curl localhost:3000"';
+
+const ONE_LINE = 'cmd.exe runs the first line of a command and drops the others in silence: join them with &&.';
 
 // Loose, so that the check sees what the schema does not name; all else of it is overlooked.
 const schema = z
@@ -33,25 +38,31 @@ const schema = z
 export type ShellOptions = {
   /** Lists the commands that run, for a program that must end at once. */
   readonly groups?: ProcessGroups | undefined;
+  /** The absolute path of the shell, whose file name tells which it is; absent: bash, or /bin/sh where there is none. */
+  readonly shell?: string | undefined;
 };
 
-export function createShellTool({ groups }: ShellOptions = {}): Tool {
+/** @throws {ConfigError} for a shell that we don't know how to call. */
+export function createShellTool({ groups, shell }: ShellOptions = {}): Tool {
   const bashIn = createShellFinder();
+  const name = shellNamed(shell ?? 'bash');
+  const { title, isRead, isCmd, advice } = kindOf(name);
   return defineTool({
     name: 'shell',
-    doc: doc.trim(),
+    doc: fillPrompt(doc.trim(), { shell: title, advice }),
     permission: 'execute',
     concurrency: 'serial',
     ownTimeout: true,
     schema,
-    subjects: ({ command, cwd = '.' }) => [{ kind: 'command', command, cwd }],
+    subjects: ({ command, cwd = '.' }) => [{ kind: 'command', command, cwd, ...(!isRead && { shell: title }) }],
     run: async ({ command, cwd, timeout_ms = DEFAULT_TIMEOUT_MS }, context) => {
       const folder = await locateFolder(cwd, context);
-      const env = await environmentOf(command, context);
+      if (isCmd && /[\r\n]/.test(command)) throw new ToolFailure('one-line-only', ONE_LINE);
+      const env = await environmentOf(command, isRead, context);
       const timeoutMs = Math.min(timeout_ms, MAX_TIMEOUT_MS);
       const capture = createCapture(context);
       const result = await runProcess({
-        ...commandLine(command, await bashIn(env.PATH ?? '')),
+        ...commandLine(command, shell ?? (await bashIn(env.PATH ?? '')) ?? '/bin/sh'),
         cwd: folder.path,
         env,
         signal: context.signal,
@@ -60,7 +71,10 @@ export function createShellTool({ groups }: ShellOptions = {}): Tool {
         onOutput: capture.take,
         ...(groups !== undefined && { groups }),
       }).catch(explainStart);
-      return reportOf({ command, cwd: folder.shown || '.', timeoutMs, result, captured: await capture.finish() });
+      const captured = await capture.finish();
+      const output = captured.head + captured.tail;
+      const hint = shell && dialectHint(name, { command, output, exitCode: result.exitCode });
+      return reportOf({ command, cwd: folder.shown || '.', timeoutMs, result, captured, hint });
     },
   });
 }
@@ -80,15 +94,10 @@ async function locateFolder(
   throw new ToolFailure('folder-missing', `There is no folder ${cwd}. Leave "cwd" out to start in the workspace root.`);
 }
 
-/**
- * Bash without its start-up files, given the very command that was judged; `sh` where there is no bash. A few words of ours
- * stand before it: a second shell that kept them apart would take 2 ms of CPU time at each call.
- */
-function commandLine(command: string, bash: string | undefined): { file: string; args: string[] } {
-  const [file, ...flags] = bash === undefined ? ['/bin/sh'] : [bash, '--noprofile', '--norc'];
-  // Two pipes lose the order between stdout and stderr; one for both keeps it, and only the shell can make it one.
-  const joined = process.platform === 'win32' ? command : `exec 2>&1;${command}`;
-  return { file, args: [...flags, '-c', joined] };
+/** The very command that was judged, without start-up files where the shell has some; a few words of ours before it. */
+function commandLine(command: string, file: string) {
+  const kind = kindOf(shellNamed(file));
+  return { file, args: argumentsFor(kind, command), verbatimArguments: kind.isCmd === true };
 }
 
 function explainStart(thrown: unknown): never {
