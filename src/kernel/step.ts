@@ -151,7 +151,7 @@ function onInput(state: State, texts: readonly string[]): Step {
 function onContext(state: State, seen: Extract<Observation, { kind: 'context' }>): Step {
   const { messages, openingCount } = seen;
   if (state.phase === 'act') throw new InvalidStep('A new history came while tool calls were open.');
-  const isWhole = messages.length > 0 && isPaired(messages) && openingCount > 0 && openingCount <= messages.length;
+  const isWhole = isPaired(messages) && openingCount > 0 && openingCount <= messages.length;
   if (!isWhole) throw new InvalidStep('The new history is no valid one.');
   const purpose = state.phase === 'summary' ? 'summary' : 'turn';
   const usage = addUsage(state.usage, seen.usage ?? NO_USAGE);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addUsage, InvalidStep, NO_USAGE, observe, reopen, start } from '../../src/kernel/step.js';
-import { openCalls, taskOf } from '../../src/kernel/transcript.js';
+import { canGoOn, openCalls, taskOf } from '../../src/kernel/transcript.js';
 import type { Message, Observation, OutcomeReason, Step, Stop, ToolCall, ToolResult } from '../../src/kernel/types.js';
 
 const TASK: readonly Message[] = [
@@ -353,7 +353,7 @@ describe('the history', () => {
   it('asks a text that was cut off to go on, behind its piece', () => {
     expect(play([cut('Half')]).state.messages.slice(2)).toEqual([
       { role: 'assistant', content: 'Half' },
-      { role: 'user', content: expect.stringContaining('cut off') },
+      { role: 'user', content: expect.stringMatching(/cut off.*smaller steps/) },
     ]);
   });
 
@@ -482,15 +482,31 @@ describe('reopening a stored state', () => {
   });
 
   it.each([
-    ['with its answer', play([says('Done.')]).state],
-    ['as a state of before tells, without how', { ...play([says('Done.')]).state, endedBy: undefined }],
-  ])('refuses a run that had ended %s', (_, state) => {
+    ['with its answer', {}],
+    ['as a state of before tells, without how', { endedBy: undefined }],
+  ])('refuses a run that had ended %s', (_, fields) => {
+    const state = { ...play([says('Done.')]).state, ...fields };
     expect(() => reopen(state)).toThrow(InvalidStep);
     expect(() => reopen(state)).toThrow('has ended');
+    expect(canGoOn(state)).toBe(false);
+  });
+
+  it('says whether anything is left to do', () => {
+    expect(canGoOn(play([]).state)).toBe(true);
+    expect(canGoOn(play([{ kind: 'stop', reason: 'timeout' }]).state)).toBe(true);
+  });
+
+  it('begins anew with replies that were cut off', () => {
+    const ended = play([cut('1'), cut('2'), cut('3'), cut('4')]);
+    expect(ended.state).toMatchObject({ phase: 'finished', endedBy: 'budget' });
+    const again = reopen(ended.state);
+    expect(again.state).toMatchObject({ cutReplies: 0, cutAnswer: '' });
+    expect(observe(again.state, says('5')).action).toMatchObject({ end: { reason: 'answered', answer: '5' } });
   });
 
   it.each([{ phase: 'zzz' }, {}, null])('refuses what is no state: %j', (state) => {
     expect(() => reopen(state as never)).toThrow(InvalidStep);
+    expect(() => reopen(state as never)).toThrow('phase is unknown');
   });
 
   const stopped = (reason: Stop['reason']): Observation[] => [calls(call('a')), { kind: 'stop', reason }];
@@ -623,16 +639,18 @@ describe('a history made shorter by the driver', () => {
     expect(step.action).toEqual({ kind: 'reason', messages: shorter, purpose: 'summary' });
   });
 
-  it.each<[string, readonly Observation[], Observation]>([
-    ['that is empty', [], context([], 0)],
-    ['with a call without its result', [], context([...shorter, ...pair.slice(0, 1)], 1)],
-    ['with a result without its call', [], context([...shorter, ...pair.slice(1)], 1)],
-    ['that begins with more messages than it has', [], context(shorter, 3)],
-    ['that begins with none', [], context(shorter, 0)],
-    ['while calls are open', [calls(call('a'))], context(shorter)],
-  ])('is refused when it is one %s', (_, seen, observation) => {
+  it.each<[string, readonly Observation[], Observation, string]>([
+    ['that is empty', [], context([], 0), 'no valid one'],
+    ['with a call without its result', [], context([...shorter, ...pair.slice(0, 1)], 1), 'no valid one'],
+    ['with a result without its call', [], context([...shorter, ...pair.slice(1)], 1), 'no valid one'],
+    ['with a result before its call', [], context([...shorter, ...pair.toReversed()], 1), 'no valid one'],
+    ['that begins with more messages than it has', [], context(shorter, 3), 'no valid one'],
+    ['that begins with none', [], context(shorter, 0), 'no valid one'],
+    ['while calls are open', [calls(call('a'))], context(shorter), 'while tool calls were open'],
+  ])('is refused when it is one %s', (_, seen, observation, words) => {
     const { state } = play(seen);
     const before = structuredClone(state);
+    expect(() => observe(state, observation)).toThrow(words);
     expect(() => observe(state, observation)).toThrow(InvalidStep);
     expect(state).toEqual(before);
   });
