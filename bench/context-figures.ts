@@ -1,7 +1,7 @@
 /** What it costs to keep a long history within the window, in this process: no model, no program. */
 import { planCompaction } from '../src/context/compact.js';
 import { windowMemory } from '../src/context/memory.js';
-import { shrinkable } from '../src/context/shrink.js';
+import { shrinkable, startOfRound } from '../src/context/shrink.js';
 import { createTokenCounter } from '../src/context/tokens.js';
 import type { Message } from '../src/kernel/types.js';
 import type { Figure } from './table.js';
@@ -42,7 +42,7 @@ export async function contextFigures(): Promise<readonly Figure[]> {
       ours: fastestOf((messages) => {
         const counter = createTokenCounter();
         counter.ofMessages(messages);
-        shrinkable(messages, 'line', 2);
+        shrinkable(messages, 'line', 0, startOfRound(messages, 2));
         planCompaction(messages, { openingCount: 2, room: WINDOW_TOKENS, counter });
       }),
       bar: 50,

@@ -1,16 +1,17 @@
 /**
- * Makes old observations shorter, in two steps: first to their head and tail, then to one line. What was left out stays
- * readable in a file. Pure: writing that file is the caller's.
+ * Makes observations shorter: to their head and tail, or to one line. What was left out stays readable in a file. Pure:
+ * writing that file is the caller's.
  */
 import type { Message } from '../kernel/types.js';
 
 export type Observation = Extract<Message, { role: 'tool' }>;
 
-/** How much of an observation stays. */
-export type Extent = 'head-and-tail' | 'line';
+/** How many characters of an observation stay, or that one line does. */
+export type Extent = number | 'line';
 
-const HEAD_CHARS = 1_200;
-const TAIL_CHARS = 600;
+/** Enough to see what an old result was, and how it came out. */
+export const HEAD_AND_TAIL = 1_800;
+const HEAD_SHARE = 2 / 3;
 /** What a line and its path take: a shorter observation would not get shorter. */
 const LINE_CHARS = 200;
 
@@ -21,21 +22,19 @@ const KEPT_WHOLE: ReadonlySet<string> = new Set(['load_skill', 'update_plan']);
 const MARK = /\n\[Shortened to save space: (.{1,40}) in all; the whole of it is in (.+)\]$/;
 const LINE_MARK = /^\[Left out to save space: (.{1,40}); it is in (.+)\]$/;
 
-/** Places of the observations that `extent` makes shorter, before the last `recentRounds` rounds. */
-export function shrinkable(messages: readonly Message[], extent: Extent, recentRounds: number): readonly number[] {
-  const end = startOfRound(messages, recentRounds);
+/** Places of the observations that `extent` makes shorter, from `from` to before `to`. */
+export function shrinkable(messages: readonly Message[], extent: Extent, from: number, to: number): readonly number[] {
   const places: number[] = [];
-  for (const [index, message] of messages.entries()) {
-    if (index >= end) break;
-    if (message.role === 'tool' && isShrinkable(message, extent)) places.push(index);
+  for (let index = from; index < to; index += 1) {
+    const message = messages[index];
+    if (message?.role === 'tool' && isShrinkable(message, extent)) places.push(index);
   }
   return places;
 }
 
 function isShrinkable({ name, content }: Observation, extent: Extent): boolean {
   if (KEPT_WHOLE.has(name) || LINE_MARK.test(content)) return false;
-  if (extent === 'line') return content.length > 2 * LINE_CHARS;
-  return !MARK.test(content) && content.length > HEAD_CHARS + TAIL_CHARS + 2 * LINE_CHARS;
+  return content.length > (extent === 'line' ? 0 : extent) + 2 * LINE_CHARS;
 }
 
 /** Where the last `count` rounds begin: a round is a reply with calls, and their results. */
@@ -57,10 +56,27 @@ export function fileOf({ content }: Observation): string | undefined {
 /** The same observation, shorter. `file` is where the whole of it can be read; undefined: nowhere. */
 export function shrunk(observation: Observation, extent: Extent, file = 'no file: it could not be kept'): Observation {
   const { content } = observation;
-  const size = (MARK.exec(content) ?? [])[1] ?? `${content.length} characters`;
+  const size = MARK.exec(content)?.[1] ?? `${content.length} characters`;
   if (extent === 'line') return { ...observation, content: `[Left out to save space: ${size}; it is in ${file}]` };
-  const head = content.slice(0, HEAD_CHARS).replace(/[\ud800-\udbff]$/, '');
-  const tail = content.slice(-TAIL_CHARS).replace(/^[\udc00-\udfff]/, '');
-  const text = `${head}\n[…]\n${tail}\n[Shortened to save space: ${size} in all; the whole of it is in ${file}]`;
-  return { ...observation, content: text };
+  const text = content.replace(MARK, '');
+  const headChars = Math.round(extent * HEAD_SHARE);
+  const head = text.slice(0, headChars).replace(/[\ud800-\udbff]$/, '');
+  const tail = text.slice(text.length - (extent - headChars)).replace(/^[\udc00-\udfff]/, '');
+  const mark = `[Shortened to save space: ${size} in all; the whole of it is in ${file}]`;
+  return { ...observation, content: `${head}\n[…]\n${tail}\n${mark}` };
+}
+
+/**
+ * How much each of some sizes may have so that all together have `room`: the small ones stay whole, and the large ones
+ * share what is left alike.
+ */
+export function fairShare(sizes: readonly number[], room: number): number {
+  let left = room;
+  const ascending = [...sizes].sort((one, other) => one - other);
+  for (const [index, size] of ascending.entries()) {
+    const share = left / (ascending.length - index);
+    if (size > share) return Math.max(0, Math.floor(share));
+    left -= size;
+  }
+  return Number.POSITIVE_INFINITY;
 }

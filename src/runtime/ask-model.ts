@@ -170,10 +170,12 @@ function take(delta: ModelDelta, draft: Draft, ctx: RunContext): void {
       return;
     case 'fallback':
       draft.model = delta.to;
+      ctx.answeredBy?.(delta.to);
       ctx.emit(delta);
       return;
     case 'model':
       draft.model = delta.model;
+      ctx.answeredBy?.(delta.model);
       return;
     case 'activity':
       return;

@@ -77,7 +77,7 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     ...(parentRunId !== undefined && { parentRunId }),
     worker,
     model,
-    ...(windowOf && { window: () => windowOf(model) }),
+    ...(windowOf && { window: windowOf }),
     limits: tree.limitsOf(worker),
     ...(tree.turnLimitHint !== undefined && { turnLimitHint: tree.turnLimitHint }),
     provider: tree.provider,

@@ -1,44 +1,54 @@
 /**
  * Keeps the requests of one run within the model's window. Seldom and much rather than often and little, since each
- * step changes what requests begin with, and the provider's cache is lost by it: first old observations become shorter,
- * then a summary takes the place of the older part, and only where that fails it is left out.
+ * step changes what requests begin with, and the provider's cache is lost by it: first old results become shorter, then a
+ * summary takes the place of the older part, and only where that fails it is left out. Results that the model has not
+ * seen yet are the last to be cut, and only to what fits.
  */
-import { planCompaction, summaryRequest } from '../context/compact.js';
-import { type Extent, fileOf, shrinkable, shrunk } from '../context/shrink.js';
+import { planCompaction } from '../context/compact.js';
+import { type Extent, fairShare, fileOf, HEAD_AND_TAIL, shrinkable, shrunk, startOfRound } from '../context/shrink.js';
 import { createTokenCounter, totalOf } from '../context/tokens.js';
 import { roomIn, windowInWords } from '../context/window.js';
-import { messageOf, ProviderError } from '../errors.js';
-import type { ContextFill, EventBody, WindowSize } from '../events/types.js';
+import type { ProviderError } from '../errors.js';
+import type { ContextFill, WindowSize } from '../events/types.js';
 import type { Message, Observation, State, Usage } from '../kernel/types.js';
-import { addUsage, NO_USAGE } from '../kernel/usage.js';
 import type { ModelRequest, ToolSpec } from '../providers/types.js';
 import { keepWhole } from '../tools/keep-whole.js';
-import { askModel } from './ask-model.js';
+import { askSummary } from './summary.js';
 import type { RunContext } from './types.js';
 
-/** A request of so few tokens fits everywhere, and nobody has to be asked for the window. */
-const FITS_ANYWHERE_TOKENS = 2_000;
+/** A request of so few tokens fits into the smallest window that may be set, and nobody has to be asked for its size. */
+const FITS_ANYWHERE_TOKENS = 1_350;
 /** Parts of the room: over the first something is done, until the second is reached. */
 const FULL_SHARE = 0.9;
 const TARGET_SHARE = 0.6;
 /** After a refusal nothing is known but that this was too much. */
 const REFUSED_SHARE = 0.5;
 const REFUSALS_AT_MOST = 3;
-/** Less than this part of the room is not worth a request, when one will be due again soon. */
+/** Less than this part of the room is not worth the request for a summary. */
 const WORTH_SUMMING_UP_SHARE = 0.1;
-const SUMMARY_TRIES = 3;
-const SUMMARY_TOKENS = 2_000;
+/** Nor is one so soon after the last, whatever came of that. */
+const MESSAGES_BETWEEN_SUMMARIES = 6;
 const CHARS_PER_TOKEN = 3;
 /** Below this part of our estimate, a report of the endpoint means that it read only a part. */
 const CUT_SHARE = 0.5;
 const CUT_FROM_TOKENS = 1_000;
+/** An endpoint that counts only what was not in its cache would make us believe that there is room for ever. */
+const LOWEST_RATIO = 0.7;
+const HIGHEST_RATIO = 3;
+
+/** How much stays of results before the last so many rounds, step by step. The last round is what the model has not seen. */
+const STEPS: readonly (readonly [Extent, number])[] = [
+  [HEAD_AND_TAIL, 2],
+  ['line', 2],
+  [HEAD_AND_TAIL, 1],
+  ['line', 1],
+];
 
 type ContextObservation = Extract<Observation, { kind: 'context' }>;
 type History = { readonly messages: readonly Message[]; readonly openingCount: number };
 type Shorter = History & { readonly operation: 'shrink' | 'summary' | 'trim'; readonly usage?: Usage };
-
-/** What a shortening aims at, and how much there has to be for a summary. */
-type Goal = { readonly target: number; readonly reason: 'window' | 'refused'; readonly leastTokens: number };
+/** What all may have together, and what is aimed at for all but the last round, so that the next ones have room. */
+type Goal = { readonly limit: number; readonly target: number; readonly reason: 'window' | 'refused' };
 
 export type Fitter = {
   /**
@@ -54,31 +64,42 @@ export type Fitter = {
   ) => Promise<ContextObservation | undefined>;
   /** What the endpoint counted of a request that it took. */
   readonly replied: (request: ModelRequest, usage: Usage) => ContextFill;
+  /** Another model answers from here on. */
+  readonly answeredBy: (model: string) => void;
 };
 
 /** For one run. What it learns of the model's way to count stays with it. */
 export function createFitter(ctx: RunContext): Fitter {
   const counter = createTokenCounter();
+  let { model } = ctx;
   let window: WindowSize | undefined;
   /** What the endpoint counted, by what we estimated. */
   let ratio = 1;
   let refusals = 0;
-  let isCutTold = false;
-  let counted: number | undefined;
+  let nextSummaryAt = 0;
+  const told = new Set<string>();
 
   const estimate = (messages: readonly Message[], tools: readonly ToolSpec[]) =>
     ratio * (counter.ofMessages(messages) + counter.ofTools(tools));
+
+  function warnOnce(code: string, text: string): void {
+    if (!told.has(code)) ctx.emit({ type: 'notice', level: 'warning', code, text });
+    told.add(code);
+  }
 
   async function fit(state: State, tools: readonly ToolSpec[]): Promise<ContextObservation | undefined> {
     const tokens = estimate(state.messages, tools);
     if (tokens <= FITS_ANYWHERE_TOKENS) return undefined;
     // A server of one's own may know better later, and what it refused says most.
-    if (window?.source !== 'refusal') window = await ctx.window?.();
+    if (window?.source !== 'refusal') window = await ctx.window?.(model);
     if (window === undefined) return undefined;
     const room = roomIn(window.tokens, ctx.options.maxTokens);
     if (tokens <= room * FULL_SHARE) return undefined;
-    const leastTokens = (room * WORTH_SUMMING_UP_SHARE) / ratio;
-    return shorten(state, tools, { target: room * TARGET_SHARE, reason: 'window', leastTokens });
+    const goal: Goal = { limit: room * FULL_SHARE, target: room * TARGET_SHARE, reason: 'window' };
+    const fitted = await shorten(state, tools, goal);
+    const left = estimate(fitted?.messages ?? state.messages, tools);
+    if (left > window.tokens) warnOnce('window-too-small', tooSmall(left, window.tokens));
+    return fitted;
   }
 
   async function refused(
@@ -97,7 +118,7 @@ export function createFitter(ctx: RunContext): Fitter {
     }
     const room = named === undefined ? Number.POSITIVE_INFINITY : roomIn(named, ctx.options.maxTokens);
     const target = Math.min(room * TARGET_SHARE, estimate(state.messages, tools) * REFUSED_SHARE);
-    return shorten(state, tools, { target, reason: 'refused', leastTokens: 0 });
+    return shorten(state, tools, { limit: target, target, reason: 'refused' });
   }
 
   async function shorten(
@@ -106,10 +127,9 @@ export function createFitter(ctx: RunContext): Fitter {
     goal: Goal,
   ): Promise<ContextObservation | undefined> {
     const before = estimate(state.messages, tools);
-    const history = await shorter(state, tools, goal);
-    const after = history === undefined ? before : estimate(history.messages, tools);
-    if (history === undefined || after >= before) return undefined;
-    const { messages, openingCount, operation, usage } = history;
+    const { messages, openingCount, operation, usage } = await shorter(state, tools, goal);
+    const after = estimate(messages, tools);
+    if (after >= before) return undefined;
     ctx.emit({
       type: 'context',
       operation,
@@ -122,75 +142,81 @@ export function createFitter(ctx: RunContext): Fitter {
     return { kind: 'context', messages, openingCount, ...(usage && { usage }) };
   }
 
-  async function shorter(state: State, tools: readonly ToolSpec[], goal: Goal): Promise<Shorter | undefined> {
-    const isSmallEnough = ({ messages }: History) => estimate(messages, tools) <= goal.target;
-    let history: Shorter = { ...state, operation: 'shrink' };
-    for (const [extent, rounds] of FIRST_STEPS) {
-      history = { ...history, messages: await withShorterResults(history.messages, extent, rounds) };
-      if (isSmallEnough(history)) return history;
+  async function shorter(state: State, tools: readonly ToolSpec[], goal: Goal): Promise<Shorter> {
+    const isEnough = ({ messages }: History) => {
+      const all = estimate(messages, tools);
+      const unseen = ratio * counter.ofMessages(messages.slice(startOfRound(messages, 1)));
+      return all <= goal.limit && all - unseen <= goal.target;
+    };
+    const inSteps = async (from: Shorter): Promise<Shorter> => {
+      let history = from;
+      for (const [extent, rounds] of STEPS) {
+        if (isEnough(history)) return history;
+        const messages = await cutTo(history.messages, extent, 0, startOfRound(history.messages, rounds));
+        history = { ...history, messages };
+      }
+      return history;
+    };
+    let history = await inSteps({ ...state, operation: 'shrink' });
+    if (!isEnough(history)) {
+      // The summary is made of the results as they were.
+      const summedUp = await withSummary(state, goal);
+      if (summedUp !== undefined) history = await inSteps(summedUp);
     }
-    // The summary is made of the results as they were.
-    history = (await summedUp(state, goal)) ?? history;
-    for (const [extent, rounds] of LAST_RESORTS) {
-      if (isSmallEnough(history)) break;
-      history = { ...history, messages: await withShorterResults(history.messages, extent, rounds) };
-    }
-    return history;
+    const over = estimate(history.messages, tools) - goal.limit;
+    return over > 0 ? { ...history, messages: await withUnseenCut(history.messages, over / ratio) } : history;
   }
 
-  async function withShorterResults(
-    messages: readonly Message[],
-    extent: Extent,
-    recentRounds: number,
-  ): Promise<readonly Message[]> {
-    const changed = [...messages];
-    for (const place of shrinkable(messages, extent, recentRounds)) {
+  /** The results of the last round with what is left of the room, shared among the large ones. */
+  async function withUnseenCut(messages: readonly Message[], overTokens: number): Promise<readonly Message[]> {
+    const from = startOfRound(messages, 1);
+    const sizes = messages
+      .slice(from)
+      .flatMap((message) => (message.role === 'tool' ? [counter.ofMessage(message)] : []));
+    const share = fairShare(sizes, sizes.reduce((sum, size) => sum + size, 0) - overTokens);
+    let changed = messages;
+    for (let place = from; place < messages.length; place += 1) {
       const message = messages[place];
-      if (message?.role === 'tool')
-        changed[place] = shrunk(
-          message,
-          extent,
-          fileOf(message) ?? (await keepWhole(message.content, message.callId, ctx.toolContext)),
-        );
+      if (message?.role !== 'tool' || counter.ofMessage(message) <= share) continue;
+      const chars = Math.floor((message.content.length * share) / counter.ofMessage(message)) - MARK_CHARS;
+      changed = await cutTo(changed, chars > MARK_CHARS ? chars : 'line', place, place + 1);
     }
     return changed;
   }
 
-  async function summedUp(state: State, { target, leastTokens }: Goal): Promise<Shorter | undefined> {
-    const plan = planCompaction(state.messages, { openingCount: state.openingCount, room: target, counter });
-    if (plan === undefined || counter.ofMessages(plan.older) < leastTokens) return undefined;
-    const { summary, usage } = await summaryOf(plan.older, target);
-    const operation = summary === undefined ? 'trim' : 'summary';
-    return { ...plan.historyWith(summary), operation, usage };
+  async function cutTo(
+    messages: readonly Message[],
+    extent: Extent,
+    from: number,
+    to: number,
+  ): Promise<readonly Message[]> {
+    const changed = [...messages];
+    for (const place of shrinkable(messages, extent, from, to)) {
+      const message = messages[place];
+      if (message?.role !== 'tool') continue;
+      const file = fileOf(message) ?? (await keepWhole(message.content, message.callId, ctx.toolContext));
+      changed[place] = shrunk(message, extent, file);
+    }
+    return changed;
   }
 
-  /** Asks for a summary; of less, when the request for it is too long itself. */
-  async function summaryOf(
-    older: readonly Message[],
-    target: number,
-  ): Promise<{ readonly summary: string | undefined; readonly usage: Usage }> {
+  async function withSummary(state: State, { target, reason }: Goal): Promise<Shorter | undefined> {
+    const { messages, openingCount } = state;
+    const plan = planCompaction(messages, { openingCount, room: target, counter });
+    const isDue = reason === 'refused' || messages.length >= nextSummaryAt;
+    const least = reason === 'refused' ? 0 : (target * WORTH_SUMMING_UP_SHARE) / ratio;
+    if (plan === undefined || !isDue || counter.ofMessages(plan.older) < least) return undefined;
     const text = 'The conversation fills the window of the model: its older part is being summed up.';
     ctx.emit({ type: 'notice', level: 'info', code: 'context-full', text });
-    let usage = NO_USAGE;
-    for (let share = 1, tries = 0; tries < SUMMARY_TRIES; tries += 1, share /= 2) {
-      const messages = summaryRequest(older, Math.floor((target * CHARS_PER_TOKEN * share) / ratio));
-      try {
-        const request = { ...requestOf(ctx), messages, maxTokens: SUMMARY_TOKENS };
-        const reply = await askModel(request, quiet(ctx), (_, lost) => {
-          usage = addUsage(usage, lost);
-        });
-        usage = addUsage(usage, reply.usage);
-        return { summary: reply.text.trim() === '' ? undefined : reply.text.trim(), usage };
-      } catch (thrown) {
-        if (ctx.signal.aborted) throw thrown;
-        if (thrown instanceof ProviderError && thrown.failure === 'too-long') continue;
-        // The next request will say what is wrong with the endpoint, if it is not only this.
-        tellFailedSummary(messageOf(thrown), ctx);
-        return { summary: undefined, usage };
-      }
+    const result = await askSummary(plan.older, (target * CHARS_PER_TOKEN) / ratio, { ...ctx, answeredBy });
+    if ('problem' in result) {
+      const why = `The conversation could not be summed up (${result.problem}): its older part is left out.`;
+      ctx.emit({ type: 'notice', level: 'warning', code: 'summary-failed', text: why });
     }
-    tellFailedSummary('the request for it was too long', ctx);
-    return { summary: undefined, usage };
+    const summary = 'text' in result ? result.text : undefined;
+    const history = plan.historyWith(summary);
+    nextSummaryAt = history.messages.length + MESSAGES_BETWEEN_SUMMARIES;
+    return { ...history, operation: summary === undefined ? 'trim' : 'summary', usage: result.usage };
   }
 
   function replied(request: ModelRequest, usage: Usage): ContextFill {
@@ -198,59 +224,37 @@ export function createFitter(ctx: RunContext): Fitter {
     const parts = counter.parts(request.messages, request.tools);
     const estimated = totalOf(parts);
     const { promptTokens, cachedTokens } = usage;
-    const isCut = isCutShort(promptTokens, estimated, cachedTokens);
-    if (isCut && !isCutTold) tellCut(promptTokens, estimated, ctx);
-    isCutTold ||= isCut;
-    counted = promptTokens > 0 && !isCut ? promptTokens : undefined;
+    const isCut = promptTokens >= CUT_FROM_TOKENS && cachedTokens === 0 && promptTokens < estimated * CUT_SHARE;
+    if (isCut) warnOnce('context-cut', cutShort(promptTokens, estimated));
+    const counted = promptTokens > 0 && !isCut ? promptTokens : undefined;
     if (counted !== undefined) ratio = Math.min(Math.max(counted / estimated, LOWEST_RATIO), HIGHEST_RATIO);
     const tokens = counted ?? Math.round(estimated * ratio);
     return { tokens, isEstimate: counted === undefined, ...(window && { window }), parts };
   }
 
-  return { fit, refused, replied };
+  function answeredBy(other: string): void {
+    if (other === model) return;
+    model = other;
+    window = undefined;
+    ratio = 1;
+  }
+
+  return { fit, refused, replied, answeredBy };
 }
 
-/** An endpoint that counts only what was not in its cache would make us believe that there is room for ever. */
-const LOWEST_RATIO = 0.7;
-const HIGHEST_RATIO = 3;
+/** What the line at the end of a shortened result takes. */
+const MARK_CHARS = 250;
 
-/** How much stays of results before the last so many rounds: before a summary is made, and where one was not enough. */
-const FIRST_STEPS: readonly (readonly [Extent, number])[] = [
-  ['head-and-tail', 2],
-  ['line', 2],
-  ['head-and-tail', 1],
-];
-const LAST_RESORTS: readonly (readonly [Extent, number])[] = [
-  ['head-and-tail', 1],
-  ['line', 1],
-  ['head-and-tail', 0],
-  ['line', 0],
-];
-
-function requestOf({ model, options }: RunContext): Omit<ModelRequest, 'messages'> {
-  const { headers, stream } = options;
-  return { model, tools: [], ...(headers && { headers }), ...(stream === false && { stream }) };
+function tooSmall(tokens: number, windowTokens: number): string {
+  return (
+    `The request has about ${Math.round(tokens)} tokens, and the window of the model ${windowTokens}: the endpoint may ` +
+    'refuse it, or read only its end. Give a shorter task, or set CHATCLI_CONTEXT_WINDOW if the window is larger.'
+  );
 }
 
-/** A summary is no answer: nobody is shown it as one. */
-function quiet(ctx: RunContext): RunContext {
-  return { ...ctx, emit: (body) => (SAYS_IT.has(body.type) ? undefined : ctx.emit(body)) };
-}
-
-const SAYS_IT: ReadonlySet<EventBody['type']> = new Set(['text-delta', 'reasoning-delta', 'message']);
-
-function tellFailedSummary(why: string, ctx: RunContext): void {
-  const text = `The conversation could not be summed up (${why}): its older part is left out.`;
-  ctx.emit({ type: 'notice', level: 'warning', code: 'summary-failed', text });
-}
-
-function isCutShort(promptTokens: number, estimated: number, cachedTokens: number): boolean {
-  return promptTokens >= CUT_FROM_TOKENS && cachedTokens === 0 && promptTokens < estimated * CUT_SHARE;
-}
-
-function tellCut(promptTokens: number, estimated: number, ctx: RunContext): void {
-  const text =
+function cutShort(promptTokens: number, estimated: number): string {
+  return (
     `The endpoint read ${promptTokens} tokens of a request of about ${estimated}: its window may be smaller than what was ` +
-    "sent, and the beginning lost. Raise the server's window (Ollama: num_ctx), or set CHATCLI_CONTEXT_WINDOW to it.";
-  ctx.emit({ type: 'notice', level: 'warning', code: 'context-cut', text });
+    "sent, and the beginning lost. Raise the server's window (Ollama: num_ctx), or set CHATCLI_CONTEXT_WINDOW to it."
+  );
 }

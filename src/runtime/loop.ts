@@ -48,14 +48,15 @@ function firstStep(task: string, ctx: RunContext): Step {
 async function drive(task: string, ctx: RunContext): Promise<{ end: End; state: State; lost: Usage }> {
   let { state, action } = firstStep(task, ctx);
   const turn = createTurn(ctx, state.turns);
+  const fitter = createFitter(ctx);
   const run: Performing = {
     ctx,
     turn,
     usedIds: idsIn(state.messages),
     offered: new Set(),
     lost: NO_USAGE,
-    fitter: createFitter(ctx),
-    reply: createReplyLimit(ctx),
+    fitter,
+    reply: createReplyLimit({ ...ctx, answeredBy: fitter.answeredBy }),
   };
   try {
     // Calls that are open before any request left are those of a stored state.

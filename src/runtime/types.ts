@@ -35,10 +35,12 @@ export type RunContext = {
   readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
   readonly budget: Budget;
   /**
-   * How large the model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept
+   * How large a model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept
    * within none.
    */
-  readonly window?: () => Promise<WindowSize>;
+  readonly window?: (model: string) => Promise<WindowSize>;
+  /** Told when another model answers than the one asked for. */
+  readonly answeredBy?: (model: string) => void;
   /** What the whole tree did to files and which commands it ran. */
   readonly ledger: Ledger;
   /** What a library user changed about this run. */

@@ -45,7 +45,7 @@ export const en = {
 } as const;
 
 const SHORTENED = {
-  shrink: 'old results shortened',
+  shrink: 'results shortened',
   summary: 'the older part summed up',
   trim: 'the older part left out',
 } as const;

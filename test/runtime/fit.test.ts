@@ -123,14 +123,35 @@ describe('a run that fills the window with results', () => {
     expect(run.requests.at(-1)?.messages.some(({ content }) => content.includes('could not be kept'))).toBe(true);
   });
 
-  it('shortens even the last results when one round alone is too much', async () => {
-    const many = calls(...Array.from({ length: 6 }, (_, n) => [`m${n}`, 'read', { n }] as const));
+  it('never asks for a summary while shorter results make room', async () => {
+    const run = await bench({ turns: model(24), tools: [reader(12_000)], contextWindow: 12_000, spool }, TASK);
+    expect(run.outcome.reason).toBe('answered');
+    expect(run.requests.filter(isSummaryRequest)).toEqual([]);
+    // What the model has not seen yet comes whole.
+    for (const { messages } of run.requests.slice(1))
+      expect(messages.findLast(({ role }) => role === 'tool')?.content.length).toBeGreaterThan(12_000);
+  });
+
+  it('shortens even the last results when one round alone is too much, and only to what fits', async () => {
+    const six = Array.from({ length: 6 }, (_, n) => [`m${n}`, 'read', { n }] as const);
+    const many = (calls(...six, ['s', 'short', {}]) as readonly ModelDelta[]).filter(({ type }) => type !== 'usage');
+    const short = defineTool({
+      ...reader(1),
+      name: 'short',
+      schema: z.object({}),
+      run: async () => ({ ok: true, output: 'S.' }),
+    });
     const run = await bench(
-      { turns: [many, says('Done.')], tools: [reader(6_000)], contextWindow: 8_000, spool },
+      { turns: [many, says('Done.')], tools: [reader(6_000), short], contextWindow: 8_000, spool },
       TASK,
     );
     expect(run.outcome.reason).toBe('answered');
-    expect(Math.max(...run.requests.map(tokensOf))).toBeLessThan(8_000);
+    const [, last] = run.requests;
+    expect(last && tokensOf(last)).toBeLessThan(8_000 * 0.75);
+    expect(last && tokensOf(last)).toBeGreaterThan(8_000 * 0.5);
+    const sizes = last?.messages.flatMap((message) => (message.role === 'tool' ? [message.content.length] : [])) ?? [];
+    expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(2_500);
+    expect(last?.messages.at(-1)?.content).toBe('S.');
   });
 });
 
@@ -177,6 +198,15 @@ describe('a run that fills the window with words', () => {
   it.each<[string, Turn, string]>([
     ['is too long to be asked for', new ProviderError('too-long', 'too long'), 'the request for it was too long'],
     ['fails', new ProviderError('overloaded', 'Busy.'), 'Busy.'],
+    ['says nothing', says(' '), 'the model said nothing'],
+    [
+      'is made of calls',
+      [
+        { type: 'call', call: { id: 'x', name: 'read', arguments: '{}' } },
+        { type: 'end', finishReason: 'tool_calls' },
+      ],
+      'the model said nothing',
+    ],
   ])('leaves the older part out, says so and goes on, when the summary %s', async (_, summary, why) => {
     const run = await bench(
       { turns: model(40, { text, summary }), tools: [reader(100)], contextWindow: 8_000, spool, maxTurns: 50 },
@@ -215,6 +245,63 @@ describe('a run that fills the window with words', () => {
       { role: 'user', content: TASK },
       { role: 'user', content: 'And leave d alone.' },
     ]);
+  });
+
+  it('has more room for the summary of a model that thinks first', async () => {
+    const summaries: (number | undefined)[] = [];
+    const play = model(40, { text });
+    const turns = (request: ModelRequest): Turn => {
+      if (!isSummaryRequest(request)) return play(request);
+      summaries.push(request.maxTokens);
+      const isCut = (request.maxTokens ?? 0) < 10_000;
+      return isCut
+        ? [
+            { type: 'reasoning', text: 'Hm.' },
+            { type: 'end', finishReason: 'length' },
+          ]
+        : play(request);
+    };
+    const run = await bench({ turns, tools: [reader(100)], contextWindow: 8_000, spool, maxTurns: 50 }, TASK);
+    expect(summaries.slice(0, 2)).toEqual([2_000, 16_000]);
+    expect(contextEvents(run).map((event) => event.operation)).toContain('summary');
+  });
+
+  it('keeps no summary that is longer than what it stands for', async () => {
+    const summary = says('word '.repeat(20_000));
+    const run = await bench(
+      { turns: model(40, { text, summary }), tools: [reader(100)], contextWindow: 8_000, spool, maxTurns: 50 },
+      TASK,
+    );
+    expect(run.outcome.reason).toBe('answered');
+    expect(Math.max(...run.requests.map(tokensOf))).toBeLessThan(8_000);
+    expect(run.requests.filter(isSummaryRequest).length).toBeLessThan(8);
+  });
+
+  it('warns once where the task alone is more than the window', async () => {
+    const run = await bench(
+      { turns: model(3), tools: [reader(10)], contextWindow: 4_000, spool },
+      `${TASK} ${'Mind this. '.repeat(3_000)}`,
+    );
+    expect(notices(run).filter((code) => code === 'window-too-small')).toHaveLength(1);
+  });
+
+  it('goes by the window of the model that answers', async () => {
+    const turns = model(24);
+    let isFirst = true;
+    const switching = (request: ModelRequest): Turn => {
+      const turn = turns(request);
+      if (!isFirst || !Array.isArray(turn)) return turn;
+      isFirst = false;
+      return [{ type: 'fallback', from: 'mock', to: 'small', reason: 'Busy.' }, ...(turn as readonly ModelDelta[])];
+    };
+    const windows: Record<string, number> = { mock: 200_000, small: 12_000 };
+    const run = await bench(
+      { turns: switching, tools: [reader(4_000)], windowOf: (name) => windows[name] ?? 0, spool },
+      TASK,
+    );
+    expect(Math.max(...run.requests.map(tokensOf))).toBeLessThan(12_000);
+    const last = run.events.findLast((event) => event.type === 'usage');
+    expect(last?.context?.window?.tokens).toBe(12_000);
   });
 
   it('is cancelled while it is summed up', async () => {
