@@ -1,22 +1,10 @@
 /** The windows of servers that only tell them in an API of their own: Ollama, LM Studio, llama.cpp. */
 import { type Asking, askJson } from './ask-json.js';
 import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
+import { type LocalKind, rootOf } from './local-kind.js';
 import type { Window } from './offered.js';
 
-export type LocalKind = 'ollama' | 'lmstudio' | 'llamacpp';
-
-/** `owned_by` in the lists of these servers, which tells them whatever preset they are reached by. */
-const OWNERS: Readonly<Record<string, LocalKind>> = {
-  library: 'ollama',
-  organization_owner: 'lmstudio',
-  llamacpp: 'llamacpp',
-};
-const KINDS: readonly LocalKind[] = ['ollama', 'lmstudio', 'llamacpp'];
 const MODELS_ASKED = 50; // One question a model; more than this nobody has on one machine.
-
-export function localKindOf(preset: string, owner: string): LocalKind | undefined {
-  return KINDS.find((kind) => kind === preset) ?? (Object.hasOwn(OWNERS, owner) ? OWNERS[owner] : undefined);
-}
 
 /** The windows of the models `ids`, as far as the server tells them. */
 export async function localWindows(
@@ -24,7 +12,7 @@ export async function localWindows(
   ids: readonly string[],
   asking: Asking,
 ): Promise<ReadonlyMap<string, Window>> {
-  const root = asking.baseUrl.replace(/\/v1$/, '');
+  const root = rootOf(asking.baseUrl);
   const get = async (path: string, body?: object) => {
     const answer = await askJson(root + path, asking, body);
     return 'problem' in answer ? undefined : asRecord(answer.value);

@@ -4,8 +4,10 @@
  */
 import { type Asking, askJson } from './ask-json.js';
 import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
-import { type LocalKind, localKindOf, localWindows } from './local-windows.js';
+import { askLocalKind, type LocalKind, localKindOf } from './local-kind.js';
+import { localWindows } from './local-windows.js';
 import type { Price } from './models.js';
+import { presetNamed } from './presets.js';
 
 /** Tokens; what is absent is not told. */
 export type Window = {
@@ -38,7 +40,10 @@ export async function offeredModels(options: OfferOptions): Promise<Offer | { re
   if (!Array.isArray(data)) return { problem: `${options.baseUrl}/models holds no list of models.` };
   const records = recordsIn(data).filter(({ id }) => textOf(id) !== '');
   const models = records.map(modelOf);
-  const localKind = localKindOf(options.name, textOf(records[0]?.owned_by));
+  const isTold = models.some(({ contextTokens }) => contextTokens !== undefined);
+  const isKnown = isTold || presetNamed(options.name)?.local !== undefined;
+  const named = localKindOf(options.name, textOf(records[0]?.owned_by));
+  const localKind = named ?? (isKnown ? undefined : await askLocalKind(options));
   if (localKind === undefined) return { models };
   const asked = models.map(({ id }) => id).filter((id) => options.model === undefined || isNamed(id, options.model));
   const windows = await localWindows(localKind, asked, options);
