@@ -1,6 +1,6 @@
 /** The windows of servers that only tell them in an API of their own: Ollama, LM Studio, llama.cpp. */
 import { type Asking, askJson } from './ask-json.js';
-import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
+import { asRecord, type JsonRecord, recordsIn, textOf, windowIn } from './json.js';
 import { type LocalKind, rootOf } from './local-kind.js';
 import type { Window } from './offered.js';
 
@@ -34,13 +34,13 @@ function lmstudioWindows(answer: JsonRecord | undefined): ReadonlyMap<string, Wi
   return new Map(
     recordsIn(answer?.data).map((record) => [
       textOf(record.id),
-      windowOf(countOf(record.loaded_context_length), countOf(record.max_context_length)),
+      windowOf(windowIn(record.loaded_context_length), windowIn(record.max_context_length)),
     ]),
   );
 }
 
 function llamacppWindow(props: JsonRecord | undefined): Window {
-  return windowOf(countOf(asRecord(props?.default_generation_settings)?.n_ctx) || countOf(props?.n_ctx), 0);
+  return windowOf(windowIn(asRecord(props?.default_generation_settings)?.n_ctx) || windowIn(props?.n_ctx), 0);
 }
 
 /**
@@ -49,9 +49,9 @@ function llamacppWindow(props: JsonRecord | undefined): Window {
  */
 function ollamaWindow(id: string, loaded: readonly JsonRecord[], shown: JsonRecord | undefined): Window {
   const running = loaded.find((record) => record.model === id || record.name === id);
-  const parameter = Number(/^num_ctx\s+(\d+)\s*$/m.exec(textOf(shown?.parameters))?.[1] ?? 0);
+  const parameter = windowIn(/^num_ctx\s+(\d+)\s*$/m.exec(textOf(shown?.parameters))?.[1]);
   const trained = Object.entries(asRecord(shown?.model_info) ?? {}).find(([name]) => name.endsWith('.context_length'));
-  return windowOf(countOf(running?.context_length) || parameter, countOf(trained?.[1]));
+  return windowOf(windowIn(running?.context_length) || parameter, windowIn(trained?.[1]));
 }
 
 function windowOf(contextTokens: number, mostContextTokens: number): Window {

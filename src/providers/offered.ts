@@ -3,7 +3,7 @@
  * windows and prices stand under other names at each vendor, as their API references have it.
  */
 import { type Asking, askJson } from './ask-json.js';
-import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
+import { asRecord, type JsonRecord, recordsIn, textOf, windowIn } from './json.js';
 import { askLocalKind, type LocalKind, localKindOf } from './local-kind.js';
 import { localWindows } from './local-windows.js';
 import type { Price } from './models.js';
@@ -59,14 +59,14 @@ function modelOf(record: JsonRecord): OfferedModel {
   const meta = asRecord(record.meta);
   const contextTokens =
     // OpenRouter's provider in use may take less than the model.
-    countOf(asRecord(record.top_provider)?.context_length) ||
-    countOf(record.context_length) || // OpenRouter, Moonshot, Together
-    countOf(record.max_model_len) || // vLLM
-    countOf(record.context_window) || // Groq
-    countOf(record.max_context_length) || // Mistral
-    countOf(record.max_input_tokens) || // Anthropic
-    countOf(meta?.n_ctx); // llama.cpp
-  const mostContextTokens = countOf(meta?.n_ctx_train);
+    windowIn(asRecord(record.top_provider)?.context_length) ||
+    windowIn(record.context_length) || // OpenRouter, Moonshot, Together
+    windowIn(record.max_model_len) || // vLLM
+    windowIn(record.context_window) || // Groq
+    windowIn(record.max_context_length) || // Mistral
+    windowIn(record.max_input_tokens) || // Anthropic
+    windowIn(meta?.n_ctx); // llama.cpp
+  const mostContextTokens = windowIn(meta?.n_ctx_train);
   const price = priceIn(asRecord(record.pricing));
   return {
     id: textOf(record.id),

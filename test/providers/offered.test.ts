@@ -128,7 +128,17 @@ describe('the models of an endpoint', () => {
       { 'GET /v1/models': listOf({ id: 'a', owned_by: 'llamacpp', meta: { n_ctx: 16_384, n_ctx_train: 131_072 } }) },
       [{ id: 'a', contextTokens: 16_384, mostContextTokens: 131_072 }],
     ],
-    ['with odd entries', { 'GET /v1/models': listOf({ id: 'a', context_length: '9' }, {}, { id: 7 }) }, [{ id: 'a' }]],
+    [
+      'with windows as texts',
+      { 'GET /v1/models': listOf({ id: 'a', context_length: '8192' }, { id: 'b', context_length: 'much' }) },
+      [{ id: 'a', contextTokens: 8_192 }, { id: 'b' }],
+    ],
+    [
+      'with windows that no model has',
+      { 'GET /v1/models': listOf({ id: 'a', context_length: 1e99 }, { id: 'b', max_model_len: '100000001' }) },
+      [{ id: 'a' }, { id: 'b' }],
+    ],
+    ['with odd entries', { 'GET /v1/models': listOf({ id: 'a', context_length: [] }, {}, { id: 7 }) }, [{ id: 'a' }]],
   ])('%s', async (_, answers, expected) => {
     const { baseUrl } = await serve(answers);
     expect(await offeredModels({ name: 'openai', baseUrl, timeoutMs: 5_000 })).toMatchObject({ models: expected });
