@@ -31,6 +31,7 @@ type Listing = {
   readonly models: readonly ListedModel[];
 };
 
+const LONGEST_ID = 80; // In the table, which one name should not push out of the window.
 const TIMEOUT_MS = 10_000; // A person waits for it, and a far list may have a megabyte.
 
 /** Prints the list, and gives the exit code: 0, also where only the table could be shown, which is said. */
@@ -81,10 +82,15 @@ async function localEndpoint() {
 function joined({ id, contextTokens, mostContextTokens, price }: OfferedModel, isOwn: boolean): ListedModel {
   const known = isOwn ? undefined : knownModel(id);
   return {
-    id,
+    id: oneLine(id),
     window: contextTokens ?? known?.contextTokens ?? mostContextTokens ?? null,
     price: price ?? known?.price ?? null,
   };
+}
+
+/** An endpoint may name its models as it likes, and a terminal would obey what is no text. */
+function oneLine(id: string): string {
+  return id.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }
 
 function fromTable({ id, contextTokens, price }: KnownModel): ListedModel {
@@ -124,7 +130,12 @@ const FOOT = 'Window in tokens, prices in USD per million tokens; - is not known
 
 function cellsOf({ id, window, price }: ListedModel): readonly string[] {
   const prices = price === null ? ['-', '-', '-'] : [price.input, price.cachedInput, price.output].map(usd);
-  return [id, window === null ? '-' : grouped(window), ...prices];
+  return [shortened(id), window === null ? '-' : grouped(window), ...prices];
+}
+
+function shortened(id: string): string {
+  const characters = [...id];
+  return characters.length > LONGEST_ID ? `${characters.slice(0, LONGEST_ID - 1).join('')}…` : id;
 }
 
 /** Names to the left, numbers to the right. */

@@ -14,12 +14,13 @@ export type ContextWindowOptions = {
   readonly setting?: number | undefined;
   /** Absent: there is nobody to ask. */
   readonly endpoint?: Omit<OfferOptions, 'timeoutMs' | 'model'>;
-  /** For each question, of which at most two follow each other; 1,000 by default. */
+  /** For each question, of which at most three follow each other; 1,000 by default. */
   readonly timeoutMs?: number;
 };
 
 const DEFAULT_TOKENS = 128_000; // The smallest window of the large models in our table.
 const DEFAULT_LOCAL_TOKENS = 8_192; // Ollama and LM Studio begin with 4,096 to 8,192, whatever the model could take.
+const FEWEST_TOKENS = 1_000; // No model that can use tools takes less: such a figure counts something else.
 const TIMEOUT_MS = 1_000;
 const QUESTIONS = 3; // A local server tells the window once the model is loaded, so later answers may be better.
 
@@ -44,7 +45,7 @@ export function createContextWindows({
     const offer = await offeredModels({ ...endpoint, timeoutMs, model });
     if ('problem' in offer) return isLocalPreset(endpoint.name) ? LOCAL_DEFAULT : fallback;
     const tokens = offer.models.find(({ id }) => isNamed(id, model))?.contextTokens;
-    if (tokens !== undefined) return { tokens, source: 'endpoint' };
+    if (tokens !== undefined && tokens >= FEWEST_TOKENS) return { tokens, source: 'endpoint' };
     return offer.localKind === undefined ? fallback : LOCAL_DEFAULT;
   }
 

@@ -22,6 +22,15 @@ export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
+/** More than any model takes in: a placeholder for "no limit". */
+const MOST_TOKENS = 100_000_000;
+
+/** The value if it is a number of tokens that a model may take in, also as a text, else 0. */
+export function windowIn(value: unknown): number {
+  const tokens = countOf(typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value);
+  return tokens > MOST_TOKENS ? 0 : Math.floor(tokens);
+}
+
 /** The value of a JSON text, or undefined where it is none. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,22 +1,10 @@
 /** The windows of servers that only tell them in an API of their own: Ollama, LM Studio, llama.cpp. */
 import { type Asking, askJson } from './ask-json.js';
-import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
+import { asRecord, type JsonRecord, recordsIn, textOf, windowIn } from './json.js';
+import { type LocalKind, rootOf } from './local-kind.js';
 import type { Window } from './offered.js';
 
-export type LocalKind = 'ollama' | 'lmstudio' | 'llamacpp';
-
-/** `owned_by` in the lists of these servers, which tells them whatever preset they are reached by. */
-const OWNERS: Readonly<Record<string, LocalKind>> = {
-  library: 'ollama',
-  organization_owner: 'lmstudio',
-  llamacpp: 'llamacpp',
-};
-const KINDS: readonly LocalKind[] = ['ollama', 'lmstudio', 'llamacpp'];
 const MODELS_ASKED = 50; // One question a model; more than this nobody has on one machine.
-
-export function localKindOf(preset: string, owner: string): LocalKind | undefined {
-  return KINDS.find((kind) => kind === preset) ?? (Object.hasOwn(OWNERS, owner) ? OWNERS[owner] : undefined);
-}
 
 /** The windows of the models `ids`, as far as the server tells them. */
 export async function localWindows(
@@ -24,7 +12,7 @@ export async function localWindows(
   ids: readonly string[],
   asking: Asking,
 ): Promise<ReadonlyMap<string, Window>> {
-  const root = asking.baseUrl.replace(/\/v1$/, '');
+  const root = rootOf(asking.baseUrl);
   const get = async (path: string, body?: object) => {
     const answer = await askJson(root + path, asking, body);
     return 'problem' in answer ? undefined : asRecord(answer.value);
@@ -46,13 +34,13 @@ function lmstudioWindows(answer: JsonRecord | undefined): ReadonlyMap<string, Wi
   return new Map(
     recordsIn(answer?.data).map((record) => [
       textOf(record.id),
-      windowOf(countOf(record.loaded_context_length), countOf(record.max_context_length)),
+      windowOf(windowIn(record.loaded_context_length), windowIn(record.max_context_length)),
     ]),
   );
 }
 
 function llamacppWindow(props: JsonRecord | undefined): Window {
-  return windowOf(countOf(asRecord(props?.default_generation_settings)?.n_ctx) || countOf(props?.n_ctx), 0);
+  return windowOf(windowIn(asRecord(props?.default_generation_settings)?.n_ctx) || windowIn(props?.n_ctx), 0);
 }
 
 /**
@@ -61,9 +49,9 @@ function llamacppWindow(props: JsonRecord | undefined): Window {
  */
 function ollamaWindow(id: string, loaded: readonly JsonRecord[], shown: JsonRecord | undefined): Window {
   const running = loaded.find((record) => record.model === id || record.name === id);
-  const parameter = Number(/^num_ctx\s+(\d+)\s*$/m.exec(textOf(shown?.parameters))?.[1] ?? 0);
+  const parameter = windowIn(/^num_ctx\s+(\d+)\s*$/m.exec(textOf(shown?.parameters))?.[1]);
   const trained = Object.entries(asRecord(shown?.model_info) ?? {}).find(([name]) => name.endsWith('.context_length'));
-  return windowOf(countOf(running?.context_length) || parameter, countOf(trained?.[1]));
+  return windowOf(windowIn(running?.context_length) || parameter, windowIn(trained?.[1]));
 }
 
 function windowOf(contextTokens: number, mostContextTokens: number): Window {

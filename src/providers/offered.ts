@@ -3,9 +3,11 @@
  * windows and prices stand under other names at each vendor, as their API references have it.
  */
 import { type Asking, askJson } from './ask-json.js';
-import { asRecord, countOf, type JsonRecord, recordsIn, textOf } from './json.js';
-import { type LocalKind, localKindOf, localWindows } from './local-windows.js';
+import { asRecord, type JsonRecord, recordsIn, textOf, windowIn } from './json.js';
+import { askLocalKind, type LocalKind, localKindOf } from './local-kind.js';
+import { localWindows } from './local-windows.js';
 import type { Price } from './models.js';
+import { presetNamed } from './presets.js';
 
 /** Tokens; what is absent is not told. */
 export type Window = {
@@ -38,7 +40,10 @@ export async function offeredModels(options: OfferOptions): Promise<Offer | { re
   if (!Array.isArray(data)) return { problem: `${options.baseUrl}/models holds no list of models.` };
   const records = recordsIn(data).filter(({ id }) => textOf(id) !== '');
   const models = records.map(modelOf);
-  const localKind = localKindOf(options.name, textOf(records[0]?.owned_by));
+  const isTold = models.some(({ contextTokens }) => contextTokens !== undefined);
+  const isKnown = isTold || presetNamed(options.name)?.local !== undefined;
+  const named = localKindOf(options.name, textOf(records[0]?.owned_by));
+  const localKind = named ?? (isKnown ? undefined : await askLocalKind(options));
   if (localKind === undefined) return { models };
   const asked = models.map(({ id }) => id).filter((id) => options.model === undefined || isNamed(id, options.model));
   const windows = await localWindows(localKind, asked, options);
@@ -54,14 +59,14 @@ function modelOf(record: JsonRecord): OfferedModel {
   const meta = asRecord(record.meta);
   const contextTokens =
     // OpenRouter's provider in use may take less than the model.
-    countOf(asRecord(record.top_provider)?.context_length) ||
-    countOf(record.context_length) || // OpenRouter, Moonshot, Together
-    countOf(record.max_model_len) || // vLLM
-    countOf(record.context_window) || // Groq
-    countOf(record.max_context_length) || // Mistral
-    countOf(record.max_input_tokens) || // Anthropic
-    countOf(meta?.n_ctx); // llama.cpp
-  const mostContextTokens = countOf(meta?.n_ctx_train);
+    windowIn(asRecord(record.top_provider)?.context_length) ||
+    windowIn(record.context_length) || // OpenRouter, Moonshot, Together
+    windowIn(record.max_model_len) || // vLLM
+    windowIn(record.context_window) || // Groq
+    windowIn(record.max_context_length) || // Mistral
+    windowIn(record.max_input_tokens) || // Anthropic
+    windowIn(meta?.n_ctx); // llama.cpp
+  const mostContextTokens = windowIn(meta?.n_ctx_train);
   const price = priceIn(asRecord(record.pricing));
   return {
     id: textOf(record.id),

@@ -17,6 +17,8 @@ export type Preset = {
   readonly name: string;
   /** Without a slash at its end. */
   readonly baseUrl: string;
+  /** Where the same API is served, too. */
+  readonly otherHosts?: readonly string[];
   /** The variable of its key; absent: it needs none. */
   readonly keyVariable?: string;
   /** What is asked where no model is set; absent: one has to be. */
@@ -101,6 +103,7 @@ export const PRESETS: readonly Preset[] = [
   {
     name: 'moonshot',
     baseUrl: 'https://api.moonshot.ai/v1',
+    otherHosts: ['api.moonshot.cn'],
     keyVariable: 'MOONSHOT_API_KEY',
     tellsWindow: true,
     reasoning: 'reasoning_content', // 400: "reasoning_content is missing in assistant tool call message".
@@ -128,8 +131,12 @@ export function presetNamed(name: string): Preset | undefined {
 
 /** What is known of an endpoint: by its address, since any can be reached as `openai` with another base URL. */
 export function presetFor(name: string, baseUrl: string): Preset | undefined {
-  const origin = URL.canParse(baseUrl) ? new URL(baseUrl).origin : '';
-  return PRESETS.find((preset) => !preset.local && new URL(preset.baseUrl).origin === origin) ?? presetNamed(name);
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : '';
+  return PRESETS.find((preset) => !preset.local && hostsOf(preset).includes(host)) ?? presetNamed(name);
+}
+
+function hostsOf({ baseUrl, otherHosts = [] }: Preset): readonly string[] {
+  return [new URL(baseUrl).hostname, ...otherHosts];
 }
 
 /** The form in which reasoning goes back to an endpoint, before it has said anything about it. */

@@ -19,6 +19,7 @@ export type RetryOptions = {
 const MAX_ATTEMPTS = 4;
 const MAX_WAIT_MS = 60_000;
 const FIRST_WAIT_MS = 500;
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 const JITTER_SHARE = 0.25; // Spreads workers that failed together, and stays near the figure that is shown.
 
 /**
@@ -64,12 +65,18 @@ function usedUp(error: ProviderError, attempts: number): ProviderError {
 }
 
 function tooLate(error: ProviderError, waitMs: number, now: number): ProviderError {
-  const time = new Date(now + waitMs).toISOString().slice(0, 16).replace('T', ' ');
-  const hint = `Come back in ${durationText(waitMs)}, at ${time} UTC.`;
+  const time = waitMs > YEAR_MS ? '' : `, at ${timeText(now + waitMs)} UTC`;
+  const hint = `Come back in ${durationText(waitMs)}${time}.`;
   return rewritten(error, `${error.message} (it asks to wait ${durationText(waitMs)}, too long to wait here)`, hint);
 }
 
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** Some endpoints ask for `Infinity`, or for a time that no `Date` can hold. */
 function durationText(ms: number): string {
+  if (ms > YEAR_MS) return 'more than a year';
   const minutes = Math.ceil(ms / 60_000);
   if (minutes < 2) return `${Math.ceil(ms / 1000)} s`;
   return minutes < 120 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`;

@@ -1,6 +1,7 @@
 /**
  * Tells the tool calls in a model's text from the text, as it streams. Text comes out at once; held back is only what
- * may be, or is, the block of a call. What stands in code, quotes or thoughts is an example and stays text.
+ * may be, or is, the block of a call. What stands in code, quotes, thoughts or what the model shows as a result is an
+ * example and stays text, and so does what it repeats from elsewhere.
  */
 import type { ToolCall } from '../kernel/types.js';
 import { createCodeTracker, MARKS } from './text-code.js';
@@ -26,6 +27,8 @@ export type Offer = {
    * name is one, and what it makes up as the result of a call is left out, with all that follows.
    */
   readonly isTaught: boolean;
+  /** Whether a whole block only repeats what the model was given to read. Absent: none does. */
+  readonly isQuoted?: (block: string) => boolean;
 };
 
 type Block = { held: string; readonly reading: Reading<Found>; readonly progress: Progress };
@@ -34,22 +37,24 @@ type Block = { held: string; readonly reading: Reading<Found>; readonly progress
 const MENTION_LIMIT_CHARS = 2_000;
 
 const THOUGHT_STARTS = ['<think>', '<thinking>'];
-const THOUGHT_ENDS = ['</think>', '</thinking>'];
+const THOUGHT_ENDS: readonly string[] = ['</think>', '</thinking>'];
 /** Left over behind a block that was whole without them. */
 const STRAY_ENDS = ['</tool_call>', '</agent_call>', '</function>'];
-const MADE_UP = '<tool_result';
+const RESULT = '<tool_result';
+const RESULT_ENDS: readonly string[] = ['</tool_result>'];
 
 const SPECIAL = new RegExp(`[${MARKS.replace('[', '\\[')}]`, 'g');
 
 /** A reader for one reply. The work for a character does not grow with what came before. */
-export function createCallReader({ names, isTaught }: Offer): CallReader {
+export function createCallReader({ names, isTaught, isQuoted = () => false }: Offer): CallReader {
   const tracker = createCodeTracker();
-  const starts = [...Object.keys(FORMS), ...STRAY_ENDS, ...THOUGHT_STARTS, ...(isTaught ? [FENCE, MADE_UP] : [])];
+  const starts = [...Object.keys(FORMS), ...STRAY_ENDS, ...THOUGHT_STARTS, RESULT, ...(isTaught ? [FENCE] : [])];
   let pieces: Piece[] = [];
   /** The beginning of what may be a block, a thought or an end. */
   let start = '';
   let block: Block | undefined;
-  let isThought = false;
+  /** What ends the thought or the result that this is in. */
+  let ends: readonly string[] | undefined;
   let isOver = false;
   let hasCalls = false;
   /** Blanks behind a block: shown only if more text follows. */
@@ -68,7 +73,7 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
   }
 
   function track(text: string): void {
-    if (!isThought) for (const char of text) MARKS.includes(char) ? tracker.mark(char) : tracker.text(char);
+    if (ends === undefined) for (const char of text) MARKS.includes(char) ? tracker.mark(char) : tracker.text(char);
   }
 
   /** Takes text that holds no block. */
@@ -95,26 +100,26 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
       SPECIAL.lastIndex = at;
       const next = SPECIAL.exec(text)?.index ?? text.length;
       const char = text[next];
-      if (!isThought) tracker.text(text.slice(at, next));
+      if (ends === undefined) tracker.text(text.slice(at, next));
       at = next;
       if (char === undefined || mayStart(char)) {
         say(text.slice(from, next));
         start = char ?? '';
         return next + 1;
       }
-      if (!isThought) tracker.mark(char);
+      if (ends === undefined) tracker.mark(char);
     }
   }
 
   function mayStart(char: string): boolean {
-    if (isThought) return char === '<';
+    if (ends !== undefined) return char === '<';
     if (char === '`') return isTaught && tracker.isLineStart() && tracker.isSaid('');
     return (char === '<' || char === '[') && tracker.isSaid(char);
   }
 
   function extend(char: string): void {
     const longer = start + char;
-    const wanted = isThought ? THOUGHT_ENDS : starts;
+    const wanted = ends ?? starts;
     if (wanted.includes(longer)) {
       start = '';
       begin(longer);
@@ -131,9 +136,10 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
   function begin(word: string): void {
     const form: Form | undefined = word === FENCE ? fencedCall : FORMS[word];
     if (form !== undefined) open(word, form);
-    else if (word === MADE_UP && hasCalls) isOver = true;
+    else if (word === RESULT && isTaught && hasCalls) isOver = true;
     else if (!(STRAY_ENDS.includes(word) && hasCalls)) {
-      isThought = THOUGHT_STARTS.includes(word) && tracker.isLineStart();
+      if (word === RESULT) ends = RESULT_ENDS;
+      else ends = THOUGHT_STARTS.includes(word) && tracker.isLineStart() ? THOUGHT_ENDS : undefined;
       pass(word);
     }
   }
@@ -158,7 +164,18 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
   }
 
   function mayCall(name: string, { needsTool }: Progress): boolean {
-    return names.has(name) || (isTaught && !needsTool);
+    return names.has(offeredName(name)) || (isTaught && !needsTool);
+  }
+
+  /** Some models write names in another case than they were given. */
+  function offeredName(name: string): string {
+    if (names.has(name)) return name;
+    const [only, ...others] = [...names].filter((each) => each.toLowerCase() === name.toLowerCase());
+    return only !== undefined && others.length === 0 ? only : name;
+  }
+
+  function areCalls(calls: readonly WrittenCall[], progress: Progress, text: string): boolean {
+    return calls.some(({ name }) => mayCall(name, progress)) && !isQuoted(text);
   }
 
   function close({ held, progress }: Block, found: Found): void {
@@ -171,7 +188,7 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
     }
     const { calls, unread = '' } = found;
     const text = unread === '' ? held : held.slice(0, -unread.length);
-    if (calls.some(({ name }) => mayCall(name, progress))) give(calls, text);
+    if (areCalls(calls, progress, text)) give(calls, text);
     else pass(text);
     scan(unread);
   }
@@ -181,7 +198,7 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
     gap = '';
     pieces.push({
       type: 'calls',
-      calls: calls.map(({ name, arguments: args = text }) => ({ id: '', name, arguments: args })),
+      calls: calls.map(({ name, arguments: args = text }) => ({ id: '', name: offeredName(name), arguments: args })),
       block: text,
     });
   }
@@ -202,7 +219,7 @@ export function createCallReader({ names, isTaught }: Offer): CallReader {
     const { done, value: found } = open.reading.next('\n');
     const { held, progress } = open;
     const calls = done ? (found?.calls ?? []) : progress.isCall ? [{ name: progress.name || nameIn(held) }] : [];
-    if (calls.some(({ name }) => mayCall(name, progress))) give(calls, held);
+    if (areCalls(calls, progress, held)) give(calls, held);
     else say(held);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Follows Markdown as it streams, to tell what is said from what is shown: code fences, code in a line and quoted lines
- * are examples. The rules are CommonMark's (https://spec.commonmark.org/0.31.2/), any indentation allowed.
+ * Follows Markdown as it streams, to tell what is said from what is shown: code in fences, in a line or indented, and
+ * quoted lines are examples. The rules are CommonMark's (https://spec.commonmark.org/0.31.2/), with fences indented at will.
  */
 
 export type CodeTracker = {
@@ -18,6 +18,7 @@ export type CodeTracker = {
 export const MARKS = '<[`~>\n';
 
 const FENCE_LENGTH = 3;
+const CODE_INDENT = 4;
 
 type Run = { readonly mark: string; length: number; readonly atLineStart: boolean };
 
@@ -41,6 +42,10 @@ export function createCodeTracker(): CodeTracker {
   let place: Place = PLAIN;
   let isBlankLine = true;
   let isQuote = false;
+  /** Columns of blanks before the first other character of the line. */
+  let indent = 0;
+  /** Behind an empty line or other indented code: a line of a paragraph may be indented at will. */
+  let mayBeIndented = true;
   /** Backticks or tildes that may go on. */
   let run: Run | undefined;
 
@@ -63,7 +68,13 @@ export function createCodeTracker(): CodeTracker {
       place = { ...fence, isClosing: true };
   }
 
+  function isIndentedCode(): boolean {
+    return mayBeIndented && indent >= CODE_INDENT;
+  }
+
   function endLine(): void {
+    mayBeIndented = isBlankLine || isIndentedCode();
+    indent = 0;
     // Code in a line may go on in the next, but not over an empty one.
     if (place.kind === 'code' && isBlankLine) place = PLAIN;
     if (place.kind === 'fence') place = place.isClosing ? PLAIN : { ...place, isOpening: undefined };
@@ -80,6 +91,7 @@ export function createCodeTracker(): CodeTracker {
     text: (text) => {
       if (text === '') return;
       settle();
+      if (isBlankLine) indent = indentAfter(indent, text);
       if (/[^ \t\r]/.test(text)) occupy();
     },
     mark: (mark) => {
@@ -95,8 +107,19 @@ export function createCodeTracker(): CodeTracker {
     },
     isSaid: (next) => {
       if (run?.mark !== next) settle();
-      return place.kind === 'plain' && run === undefined && !isQuote;
+      return place.kind === 'plain' && run === undefined && !isQuote && !isIndentedCode();
     },
     isLineStart: () => isBlankLine,
   };
+}
+
+/** The columns that blanks at the beginning of `text` reach, from the column `indent`. */
+function indentAfter(indent: number, text: string): number {
+  let columns = indent;
+  for (const char of text) {
+    if (char === '\t') columns += CODE_INDENT - (columns % CODE_INDENT);
+    else if (char === ' ') columns += 1;
+    else break;
+  }
+  return columns;
 }

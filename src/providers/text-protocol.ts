@@ -6,6 +6,7 @@ import { ProviderError } from '../errors.js';
 import type { FinishReason, ToolCall } from '../kernel/types.js';
 import { createCallReader, type Piece } from './text-calls.js';
 import { createTextWriter, isMalformed } from './text-history.js';
+import { createQuoteCheck } from './text-quotes.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
 
 export type ToolProtocol = 'native' | 'text' | 'auto';
@@ -67,13 +68,17 @@ type CallsPiece = Extract<Piece, { type: 'calls' }>;
 
 const ACTIVITY: ModelDelta = { type: 'activity' };
 
-/** The deltas of a reply, calls in its text as calls. They come at its end: with native calls they are text. */
+/**
+ * The deltas of a reply, calls in its text as calls. They come at its end: with native calls they are text. A model that
+ * was offered tools natively means a block only where it ends the reply: an answer that shows one goes on behind it.
+ */
 async function* readCalls(
   deltas: AsyncIterable<ModelDelta>,
   request: ModelRequest,
   isTaught: boolean,
 ): AsyncGenerator<ModelDelta, void, undefined> {
-  const offer = { names: namesFor(request), isTaught: isTaught && request.tools.length > 0 };
+  const isQuoted = createQuoteCheck(request.messages);
+  const offer = { names: namesFor(request), isTaught: isTaught && request.tools.length > 0, isQuoted };
   if (offer.names.size === 0) {
     yield* deltas;
     return;
@@ -84,9 +89,17 @@ async function* readCalls(
 
   function* tell(pieces: readonly Piece[]): Generator<ModelDelta, void, undefined> {
     for (const piece of pieces) {
-      if (piece.type === 'text') yield piece;
-      else written.push(piece);
+      if (piece.type === 'calls') written.push(piece);
+      else {
+        if (!isTaught && piece.text.trim() !== '') yield* showWritten();
+        yield piece;
+      }
     }
+  }
+
+  function* showWritten(): Generator<ModelDelta, void, undefined> {
+    if (written.length > 0) yield { type: 'text', text: written.map(({ block }) => block).join('\n') };
+    written = [];
   }
 
   for await (const delta of deltas) {
@@ -109,7 +122,7 @@ async function* readCalls(
         break;
       case 'end':
         yield* tell(reader.end());
-        if (hasNativeCalls) for (const { block } of written) yield { type: 'text', text: block };
+        if (hasNativeCalls) yield* showWritten();
         yield* hasNativeCalls ? [delta] : endWith(written, delta.finishReason, request);
         break;
       default:

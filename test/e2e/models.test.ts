@@ -65,6 +65,21 @@ Window in tokens, prices in USD per million tokens; - is not known.
     });
   });
 
+  it('keeps each model on one line, whatever its name is, and the table in the window', async () => {
+    const long = 'x'.repeat(81);
+    const url = await listing({ id: 'a\nb\u001B[31m\u200B c' }, { id: long }, { id: long.slice(1) });
+    const { stdout } = await models({ OPENAI_BASE_URL: url });
+    const ids = stdout
+      .split('\n')
+      .slice(3, 6)
+      .map((line) => line.slice(0, 80).trim());
+    expect(ids).toEqual(['a b [31m c', `${'x'.repeat(79)}…`, long.slice(1)]);
+
+    const asJson = await models({ OPENAI_BASE_URL: url }, '--output-format', 'json');
+    const listed: readonly { readonly id: string }[] = JSON.parse(asJson.stdout).models;
+    expect(listed.map(({ id }) => id)).toEqual(['a b [31m c', long, long.slice(1)]);
+  });
+
   it('sends the key, and says where our own table is shown in place of a list', async () => {
     const server = await serve([], { apiKey: KEY });
     await server.close();

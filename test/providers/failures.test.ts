@@ -177,6 +177,8 @@ describe('the wait that an endpoint asks for', () => {
     ['in milliseconds, which win', { 'retry-after': '9', 'retry-after-ms': '120' }, 120],
     ['as a date', { 'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT' }, 30_000],
     ['as a date that is past', { 'retry-after': 'Wed, 21 Oct 2026 07:20:00 GMT' }, 0],
+    ['as one without end', { 'retry-after': 'Infinity' }, Number.POSITIVE_INFINITY],
+    ['as milliseconds without end', { 'retry-after-ms': 'Infinity' }, Number.POSITIVE_INFINITY],
     ['as nonsense', { 'retry-after': 'soon' }, undefined],
     ['below zero', { 'retry-after': '-5' }, undefined],
     ['not at all', {}, undefined],

@@ -119,4 +119,13 @@ describe('a provider with models to fall back on', () => {
     expect(asked).toEqual(['a', 'a', 'a', 'b']);
     expect(deltas).toContainEqual({ type: 'fallback', from: 'a', to: 'b', reason: 'busy (given up after 3 attempts)' });
   });
+
+  it.each([31_536_000_001, Number.MAX_VALUE, Number.POSITIVE_INFINITY])(
+    'switches where a model asks to wait %d ms',
+    async (retryAfterMs) => {
+      const { provider, asked } = endpoint({ a: ['rate-limit', 'slow', { retryAfterMs }] });
+      await ask(withFallback(withRetry(provider), ['b']), 'a');
+      expect(asked).toEqual(['a', 'b']);
+    },
+  );
 });

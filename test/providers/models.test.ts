@@ -66,6 +66,9 @@ describe('the presets', () => {
 
   it.each<[string, string, string | undefined]>([
     ['openai', 'https://api.deepseek.com', 'deepseek'],
+    ['openai', 'http://api.deepseek.com', 'deepseek'],
+    ['openai', 'https://api.moonshot.cn/v1', 'moonshot'],
+    ['openai', 'https://api.deepseek.com.example.com/v1', 'openai'],
     ['openai', 'https://openrouter.ai/api/v1', 'openrouter'],
     ['openai', 'https://models.example.com/v1', 'openai'],
     ['ollama', 'http://127.0.0.1:11434/v1', 'ollama'],

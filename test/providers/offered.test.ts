@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createContextWindows } from '../../src/providers/context-window.js';
+import { isOwnAddress } from '../../src/providers/local-kind.js';
 import { offeredModels } from '../../src/providers/offered.js';
 
 const closers: (() => unknown)[] = [];
@@ -64,6 +65,12 @@ const LLAMA_CPP: Answers = {
   'GET /props?model=q%20w&autoload=false': { default_generation_settings: { n_ctx: 65_536 } },
 };
 
+/** The same server with a list that does not say what it is. */
+const unnamed = (answers: Answers, ...ids: readonly string[]): Answers => ({
+  ...answers,
+  'GET /v1/models': listOf(...ids.map((id) => ({ id, owned_by: 'me' }))),
+});
+
 describe('the models of an endpoint', () => {
   it.each<[string, Answers, readonly object[]]>([
     ['as names alone', { 'GET /v1/models': listOf({ id: 'a' }, { id: 'b' }) }, [{ id: 'a' }, { id: 'b' }]],
@@ -121,7 +128,17 @@ describe('the models of an endpoint', () => {
       { 'GET /v1/models': listOf({ id: 'a', owned_by: 'llamacpp', meta: { n_ctx: 16_384, n_ctx_train: 131_072 } }) },
       [{ id: 'a', contextTokens: 16_384, mostContextTokens: 131_072 }],
     ],
-    ['with odd entries', { 'GET /v1/models': listOf({ id: 'a', context_length: '9' }, {}, { id: 7 }) }, [{ id: 'a' }]],
+    [
+      'with windows as texts',
+      { 'GET /v1/models': listOf({ id: 'a', context_length: '8192' }, { id: 'b', context_length: 'much' }) },
+      [{ id: 'a', contextTokens: 8_192 }, { id: 'b' }],
+    ],
+    [
+      'with windows that no model has',
+      { 'GET /v1/models': listOf({ id: 'a', context_length: 1e99 }, { id: 'b', max_model_len: '100000001' }) },
+      [{ id: 'a' }, { id: 'b' }],
+    ],
+    ['with odd entries', { 'GET /v1/models': listOf({ id: 'a', context_length: [] }, {}, { id: 7 }) }, [{ id: 'a' }]],
   ])('%s', async (_, answers, expected) => {
     const { baseUrl } = await serve(answers);
     expect(await offeredModels({ name: 'openai', baseUrl, timeoutMs: 5_000 })).toMatchObject({ models: expected });
@@ -156,6 +173,53 @@ describe('the window of a model', () => {
     ['of Ollama, untold', OLLAMA, 'ollama', 'bare', { tokens: 8_192, source: 'default' }],
     ['of LM Studio, loaded', LM_STUDIO, 'lmstudio', 'in', { tokens: 12_000, source: 'endpoint' }],
     ['of LM Studio, not loaded', LM_STUDIO, 'openai', 'out', { tokens: 8_192, source: 'default' }],
+    [
+      'of an Ollama that only its own API tells',
+      unnamed(OLLAMA, 'loaded:7b'),
+      'openai',
+      'loaded:7b',
+      { tokens: 32_768, source: 'endpoint' },
+    ],
+    [
+      'of an LM Studio that only its own API tells',
+      unnamed(LM_STUDIO, 'out'),
+      'openai',
+      'out',
+      { tokens: 8_192, source: 'default' },
+    ],
+    [
+      'of a llama.cpp that only its own API tells',
+      { ...unnamed(LLAMA_CPP, 'q w'), 'GET /props': { default_generation_settings: { n_ctx: 65_536 } } },
+      'openai',
+      'q w',
+      { tokens: 65_536, source: 'endpoint' },
+    ],
+    [
+      'of another server around',
+      {
+        'GET /v1/models': listOf({ id: 'unheard' }),
+        'GET /api/v0/models': listOf({ id: 'unheard' }),
+        'GET /props': {},
+        'GET /api/ps': { models: 'all' },
+      },
+      'openai',
+      'unheard',
+      { tokens: 128_000, source: 'default' },
+    ],
+    [
+      'of a server that tells next to nothing, by the table',
+      { 'GET /v1/models': listOf({ id: 'gpt-4.1', context_length: 999 }) },
+      'openai',
+      'gpt-4.1',
+      { tokens: 1_047_576, source: 'table' },
+    ],
+    [
+      'of a server that tells a small one',
+      { 'GET /v1/models': listOf({ id: 'gpt-4.1', context_length: 1_000 }) },
+      'openai',
+      'gpt-4.1',
+      { tokens: 1_000, source: 'endpoint' },
+    ],
     ['of llama.cpp', LLAMA_CPP, 'llamacpp', 'q w', { tokens: 65_536, source: 'endpoint' }],
     [
       'of a server that tells less than the table',
@@ -217,5 +281,26 @@ describe('the window of a model', () => {
     const contextWindow = createContextWindows({});
     expect(await contextWindow('o3')).toEqual({ tokens: 200_000, source: 'table' });
     expect(await contextWindow('scripted')).toEqual({ tokens: 128_000, source: 'default' });
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['http://127.0.0.1:1/v1', true],
+    ['http://localhost/v1', true],
+    ['http://10.1.2.3/v1', true],
+    ['http://172.31.0.1/v1', true],
+    ['http://192.168.1.9/v1', true],
+    ['http://[::1]:1/v1', true],
+    ['http://[fd00::1]/v1', true],
+    ['http://workstation:11434/v1', true],
+    ['http://nas.local/v1', true],
+    ['http://172.32.0.1/v1', false],
+    ['http://8.8.8.8/v1', false],
+    ['http://10.example.com/v1', false],
+    ['https://api.example.com/v1', false],
+    ['nothing', false],
+  ])("%s is one of a network of one's own: %s", (baseUrl, expected) => {
+    expect(isOwnAddress(baseUrl)).toBe(expected);
   });
 });

@@ -123,6 +123,10 @@ describe('the wait', () => {
   it.each<[string, number, number, RegExp]>([
     ['of an hour', 3_600_000, 0, /slow \(it asks to wait 60 min.*Come back in 60 min, at 1970-01-01 01:00 UTC/s],
     ['of a day', 86_400_000, Date.parse('2026-10-21T07:28:00Z'), /Come back in 24 h, at 2026-10-22 07:28 UTC/],
+    ['of a year', 31_536_000_000, 0, /Come back in 8760 h, at 1971-01-01 00:00 UTC/],
+    ['above a year', 31_536_000_001, 0, /asks to wait more than a year.*Come back in more than a year\.$/],
+    ['beyond every date', 9e18, Date.now(), /slow \(it asks to wait more than a year/],
+    ['without end', Number.POSITIVE_INFINITY, 0, /slow \(it asks to wait more than a year/],
     ['just above the limit', 60_001, 0, /Come back in 61 s|Come back in 2 min/],
   ])('%s is too long, and it says when to come back', async (_name, retryAfterMs, now, words) => {
     const { failure, waits, requests } = await run([limited(retryAfterMs), { text: 'x' }], { now: () => now });

@@ -187,6 +187,14 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ['in a quote', '> <tool_call name="shell">{"command":"ls"}</tool_call>'],
   ['in a thought', '<think>\nI could write <tool_call name="shell">{}</tool_call>\n</think>'],
   ['in a thought without an end', '<think>\nI could write <tool_call name="shell">{}</tool_call>'],
+  ['in indented code', 'Like this:\n\n    <tool_call name="shell">{"command":"ls"}</tool_call>\n'],
+  ['in indented code behind a tab', 'Like this:\n\n\t<function=shell>{}</function>\n'],
+  ['in a later line of indented code', 'So:\n\n    ls\n     <tool_call name="shell">{}</tool_call>\n'],
+  [
+    'in a result that it shows',
+    '<tool_result name="read_file">\n<tool_call name="shell">{}</tool_call>\n</tool_result>',
+  ],
+  ['in a result without an end', 'The <tool_result> was:\n<tool_call name="shell">{}</tool_call>'],
   ['that is only mentioned', 'The tag <tool_call name="shell"> is how a call begins.'],
   ['that is only mentioned without a name', 'A <tool_call> holds JSON, and <function= a name; [tool: too.'],
   ['of a tag with a longer name', '<tool_calls name="shell">{}</tool_calls>'],
@@ -228,11 +236,33 @@ describe.each([
     ['a lone backtick in the paragraph before', 'A ` mark.\n\n'],
     ['a quote', '> so it is\n'],
     ['a thought', '<think>hm</think>\n'],
+    ['a result that it shows', '<tool_result name="shell">\nok\n</tool_result>\n'],
+    ['the blanks of a paragraph', 'Look:\n     '],
+    ['indented code', 'Look:\n\n    ls\n\n'],
     ['a bracket', 'a < b, [x] <'],
     ['another block that is only mentioned', 'With <tool_call name="shell"> one runs it: '],
   ])('a call behind %s is read', (_form, before) => {
     expect(read([`${before}<tool_call name="read_file">{"path":"a.ts"}</tool_call>`], offer)).toEqual({
       text: before,
+      calls: readA,
+    });
+  });
+
+  it.each(['READ_FILE', 'Read_File'])('a call of %s is one of the tool with that name in another case', (name) => {
+    expect(read([`<tool_call name="${name}">{"path":"a.ts"}</tool_call>`], offer).calls).toEqual(readA);
+  });
+
+  it('a name that two tools have in other cases is none of theirs', () => {
+    const names = new Set(['Shell', 'SHELL']);
+    const { calls } = read(['<tool_call name="shell"/>'], { ...offer, names });
+    expect(calls).toEqual(offer.isTaught ? [['shell', {}]] : []);
+  });
+
+  it('a block that the model repeats stays text, and others are read', () => {
+    const [shown, meant] = ['<tool_call name="shell"/>', '<tool_call name="read_file">{"path":"a.ts"}</tool_call>'];
+    const isQuoted = (block: string) => block === shown;
+    expect(read([`It has ${shown} in it. ${meant}`], { ...offer, isQuoted })).toEqual({
+      text: `It has ${shown} in it. `,
       calls: readA,
     });
   });
