@@ -1,7 +1,7 @@
 /** What a one-shot run says, on which stream and in which format, and the exit code that goes with it. */
 import { ChatcliError, InterruptedError, messageOf } from '../errors.js';
 import { maskStrings } from '../events/emitter.js';
-import type { EventSink } from '../events/types.js';
+import type { ContextFill, EventSink } from '../events/types.js';
 import { type Ending, endingOf, endingOfError, endingOfSignal } from '../exit-codes.js';
 import { NO_USAGE } from '../kernel/step.js';
 import type { Outcome, OutcomeReason } from '../kernel/types.js';
@@ -85,7 +85,9 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
     });
     text(event);
   };
-  let context: ResultInput['context'];
+  /** Of the worker that answers: those that it handed tasks to have histories of their own. */
+  let fill: ContextFill | undefined;
+  let steps = 0;
   const collect: EventSink = (event) => {
     if (event.type === 'notice' && event.level === 'warning') warnings.push(event.text);
     if (event.type === 'fallback') {
@@ -93,9 +95,8 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       fallbacks.push({ from, to, reason });
       warnings.push(texts.fallback(from, to, reason));
     }
-    if (event.parentRunId !== undefined) return;
-    if (event.type === 'usage' && event.context) context = { ...event.context, steps: context?.steps ?? 0 };
-    if (event.type === 'context' && context) context = { ...context, steps: context.steps + 1 };
+    if (event.type === 'context') steps += 1;
+    if (event.type === 'usage' && event.context && event.parentRunId === undefined) fill = event.context;
   };
 
   type ResultFields = Pick<Outcome, 'answer' | 'turns' | 'proof' | 'error'> & Pick<ResultInput, 'structured'>;
@@ -118,7 +119,7 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       denials: run?.ledger.denials() ?? [],
       proof: fields.proof,
       warnings,
-      ...(context && { context }),
+      ...(fill && { context: { ...fill, steps } }),
       ...(fields.error && { error: fields.error }),
     };
     print(`${resultJson(maskStrings(input, mask))}\n`);

@@ -1,5 +1,5 @@
 /** Finds the instruction files that count for a folder: AGENTS.md and its kin. */
-import { lstat, readFile, realpath } from 'node:fs/promises';
+import { lstat, open, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 
 /** A quarter of this is a long file already; all of it is paid for in every request. */
@@ -59,17 +59,34 @@ async function readFirst(folder: string, root: string): Promise<{ path: string; 
   return undefined;
 }
 
-/** The text of a regular file that really lies below `root`: a link out of the project brings in nothing. */
+/** The text, or its start, of a regular file that really lies below `root`: a link out of the project brings in nothing. */
 async function readInside(path: string, root: string): Promise<string | undefined> {
   try {
     const real = await realpath(path);
     const inside = !relative(await realpath(root), real).startsWith('..');
     const stats = await lstat(real);
-    if (!inside || !stats.isFile() || stats.size > 10 * LIMIT_BYTES) return undefined;
-    return (await readFile(real, 'utf8')).replace(/^\uFEFF/, '');
+    if (!inside || !stats.isFile()) return undefined;
+    return (await readStart(real)).replace(/^\uFEFF/, '');
   } catch {
     // Not there or not readable: an optional file that does not count.
     return undefined;
+  }
+}
+
+/** Of a longer file only so much that it is seen to be longer: more than the limit also without a byte order mark. */
+async function readStart(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const buffer = Buffer.alloc(LIMIT_BYTES + 8);
+    let length = 0;
+    while (length < buffer.length) {
+      const { bytesRead } = await file.read(buffer, length, buffer.length - length, null);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return buffer.toString('utf8', 0, length);
+  } finally {
+    await file.close();
   }
 }
 

@@ -28,7 +28,7 @@ export type ResultInput = {
   }[];
   readonly proof: Proof;
   readonly warnings: readonly string[];
-  /** What filled the window at the last request, and how often the history was made shorter. */
+  /** What filled the window of `worker` at its last request, and how often a history was made shorter: also those of its workers. */
   readonly context?: ContextFill & { readonly steps: number };
   readonly error?: { readonly kind: string; readonly message: string; readonly hint?: string };
 };

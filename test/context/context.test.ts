@@ -57,6 +57,27 @@ describe('instruction files', () => {
     expect(files.at(-1)?.text).not.toContain('\uFFFD');
   });
 
+  it.each([
+    ['an ASCII one', 'rule '.repeat(80 * 1024)],
+    ['one with a byte order mark', `\uFEFF${'rule '.repeat(80 * 1024)}`],
+    ['one whose letters do not end at the limit', 'é€'.repeat(80 * 1024)],
+    ['one that is longer by a byte', 'r'.repeat(32 * 1024 + 1)],
+  ])('are cut, not left out, where a file is far longer: %s', async (_, text) => {
+    put('ws/AGENTS.md', text);
+    const { files, cut } = await loadInstructions(join(top, 'ws'), user);
+    const read = files[0]?.text ?? '';
+    expect(cut).toBe(true);
+    expect(text.replace('\uFEFF', '').startsWith(read)).toBe(true);
+    expect(Buffer.byteLength(read)).toBeGreaterThan(32 * 1024 - 4);
+    expect(Buffer.byteLength(read)).toBeLessThanOrEqual(32 * 1024);
+  });
+
+  it('of 32 KiB are whole, also behind a byte order mark', async () => {
+    put('ws/AGENTS.md', `\uFEFF${'r'.repeat(32 * 1024)}`);
+    const { files, cut } = await loadInstructions(join(top, 'ws'), user);
+    expect({ cut, length: files[0]?.text.length }).toEqual({ cut: false, length: 32 * 1024 });
+  });
+
   it('do not come from outside through a link', async () => {
     put('secret.md', 'secret');
     mkdirSync(join(top, 'ws'));

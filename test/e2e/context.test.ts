@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { says, type Turn } from '../fixtures/model-server.js';
 import { makePlace } from './place.js';
+import { streamOf } from './reading.js';
 import { chatcli, type PlayedRun, play } from './support.js';
 
 const TASK = 'Three things: rename a to b, test c, and never touch d.';
@@ -76,6 +77,28 @@ describe('the requests of a run', () => {
       type: 'result',
       context: { window_tokens: 12_000, window_source: 'setting', shortened: steps.length },
     });
+  });
+
+  it('are counted with those of workers that had to be made shorter, beside what fills the window of the lead', async () => {
+    const ofWorker = reader(25);
+    const tasks = [{ worker: 'file', task: 'Read them all.' }];
+    const played = await play(
+      (request: { readonly body: Body }): Turn => {
+        if (!JSON.stringify(request.body.tools ?? []).includes('"delegate"')) return ofWorker(request);
+        const isBack = request.body.messages.some(({ role }) => role === 'tool');
+        return isBack ? says('All done.') : { calls: [{ name: 'delegate', arguments: { tasks } }] };
+      },
+      ['agent', TASK, '--output-format', 'stream-json'],
+      { files: FILES, env: { CHATCLI_CONTEXT_WINDOW: '12000' } },
+    );
+    const { events, result } = streamOf(played);
+    const steps = events.filter(({ type }) => type === 'context');
+    expect(steps.length).toBeGreaterThan(0);
+    expect(steps.every(({ parentRunId }) => parentRunId !== undefined)).toBe(true);
+    const ofLead = events.flatMap((event) =>
+      event.type === 'usage' && event.parentRunId === undefined && event.context ? [event.context.tokens] : [],
+    );
+    expect(result).toMatchObject({ result: 'All done.', context: { shortened: steps.length, tokens: ofLead.at(-1) } });
   });
 
   it('say where a shortened result can be read as a whole', async () => {
