@@ -7,12 +7,13 @@ import { CheckpointError, createCheckpoints, fingerprintOf } from '../runtime/ch
 import type { RunTree } from '../runtime/context.js';
 import type { Worker } from '../workers/types.js';
 import { checkpointKey, openCheckpointFile } from './checkpoint-file.js';
+import { earlierSpools } from './spool.js';
 
 export type CheckpointRequest = {
   /** What the flag says, from `cwd` if it is relative. */
   readonly file: string;
   readonly cwd: string | undefined;
-  /** Where the key is kept that signs checkpoints: one a user. */
+  /** Where the key is kept that signs checkpoints, one a user, and what was too long to hand over to the model. */
   readonly stateFolder: string;
   readonly tree: RunTree;
   /** Those that may be the root of this run. */
@@ -60,6 +61,11 @@ export async function openCheckpoint(request: CheckpointRequest): Promise<Checkp
   if (resumed) {
     refuseOtherTask(taskOf(resumed.state), task, file);
     tree.budget.countEarlier(resumed.state.usage, tree.modelOf(resumed.worker));
+    const { workspace } = tree.toolContext;
+    const texts = resumed.state.messages.map(({ content }) => content);
+    // The history says of these folders that results can be read there.
+    for (const folder of await earlierSpools({ stateFolder: request.stateFolder, root: workspace.root }, texts))
+      await workspace.allowReading(folder);
   }
   if (stored)
     tell(tree, resumed ? `Going on with the run in ${file}.` : `The run in ${file} was answered: a new one begins.`);

@@ -1,7 +1,7 @@
 /** `chatcli models`: what the provider offers, with windows and prices; what our table knows where it can't be asked. */
 import { loadConfig } from '../config/load.js';
 import { NO_KEY } from '../config/provider-choice.js';
-import { UsageError } from '../errors.js';
+import { ChatcliError, UsageError } from '../errors.js';
 import { maskStrings } from '../events/emitter.js';
 import { EXIT } from '../exit-codes.js';
 import { findLocalServers } from '../providers/local.js';
@@ -32,11 +32,16 @@ type Listing = {
 };
 
 const LONGEST_ID = 80; // In the table, which one name should not push out of the window.
-const TIMEOUT_MS = 10_000; // A person waits for it, and a far list may have a megabyte.
+const TIMEOUT_AT_MOST_MS = 10_000; // A person waits for it, and a far list may have a megabyte.
 
-/** Prints the list, and gives the exit code: 0, also where only the table could be shown, which is said. */
+/**
+ * Prints the list, and gives the exit code: 4 where the endpoint gives none, with the reason on stderr and our table on
+ * stdout; 0 where there is no endpoint to ask, and the table is all there is.
+ */
 export async function listModels(flags: ModelsFlags, io: Io): Promise<number> {
   const { outputFormat } = flags;
+  const reportAs = (format: ModelsFlags['outputFormat']) =>
+    createReport({ io, flags: { outputFormat: format }, sessionId: '', startedAt: io.now() });
   try {
     const cwd = pathFrom(io.cwd, flags.cwd);
     const { provider, envFile } = flags;
@@ -49,9 +54,12 @@ export async function listModels(flags: ModelsFlags, io: Io): Promise<number> {
     const { mask } = createRedactor(secretValues);
     const listing = maskStrings(await listingOf(config), mask);
     io.stdout.write(outputFormat === 'text' ? textOf(listing) : `${jsonOf(listing)}\n`);
-    return EXIT.answered;
+    const { provider: asked, problem } = listing;
+    if (asked === null || problem === undefined) return EXIT.answered;
+    // As text in either format: the JSON on stdout is the listing, which says it too.
+    return reportAs('text').failure(new ChatcliError('provider', `${asked} gives no list of models: ${problem}`));
   } catch (thrown) {
-    return createReport({ io, flags: { outputFormat }, sessionId: '', startedAt: io.now() }).failure(thrown);
+    return reportAs(outputFormat).failure(thrown);
   }
 }
 
@@ -66,7 +74,8 @@ async function listingOf(config: Awaited<ReturnType<typeof loadConfig>>['config'
   const { name, baseUrl, apiKey } = endpoint;
   const network = await networkFor(config, endpoint);
   const key = apiKey === NO_KEY ? {} : { apiKey };
-  const offer = await offeredModels({ name, baseUrl, ...key, network, timeoutMs: TIMEOUT_MS });
+  const timeoutMs = Math.min(TIMEOUT_AT_MOST_MS, config.requests.firstByteTimeoutMs);
+  const offer = await offeredModels({ name, baseUrl, ...key, network, timeoutMs });
   if ('problem' in offer)
     return { provider: name, baseUrl, problem: offer.problem, models: knownModelsOf(name).map(fromTable) };
   const isOwn = offer.localKind !== undefined || presetNamed(name)?.local !== undefined;
@@ -114,7 +123,8 @@ function jsonOf({ provider, baseUrl, problem, models }: Listing): string {
 
 function textOf({ provider, baseUrl, problem, models }: Listing): string {
   const title = provider === null ? [] : [`${provider} · ${baseUrl}`];
-  const why = problem === undefined ? [] : [`No list from there: ${problem}`];
+  // Where an endpoint was asked, stderr says why.
+  const why = problem === undefined || provider !== null ? [] : [`No list: ${problem}`];
   const note =
     models.length === 0
       ? [problem === undefined ? 'It offers no models.' : 'Our own table knows none of its models.']

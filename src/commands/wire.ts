@@ -90,7 +90,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       workspace,
       now: io.now,
       childEnvironment: childEnv,
-      spoolDirectory: spoolIn(config.folders.state, workspace.allowReading),
+      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
       mask: redactor.mask,
     },
     emitter,

@@ -1,10 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { lstatSync, readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calls, fails, says, type Turn } from '../fixtures/model-server.js';
 import { makePlace } from './place.js';
-import { lastMessageIn, resultsIn } from './reading.js';
+import { lastMessageIn, lastResult, resultsIn } from './reading.js';
 import { play, type Running, serve, start, until } from './support.js';
 
 const FLAGS = ['--checkpoint', 'run.checkpoint', '--approval-mode', 'auto-edit'];
@@ -71,6 +80,38 @@ describe('--checkpoint', () => {
     expect(second).toMatchObject({ exitCode: 0, stdout: 'Done.\n' });
     expect(lastMessageIn(second.requests[0])).toMatch(/denied/);
     expect(place.read('a.txt')).toBe('now\n');
+  });
+
+  it.each<[string, (folder: string, other: string) => string | undefined, RegExp]>([
+    ['lets the model read on in a result that its history names', () => undefined, /19998/],
+    [
+      'keeps those of other projects closed, also where its history names them',
+      (_, other) => other,
+      /outside the work/,
+    ],
+    [
+      'follows no link that was put in the place of its results',
+      (folder, other) => {
+        renameSync(folder, `${folder}.moved`);
+        symlinkSync(dirname(other), folder);
+        return join(folder, 'other.txt');
+      },
+      /outside the workspace/,
+    ],
+  ])('%s', async (_, arrange, expected) => {
+    const place = makePlace();
+    const command = ['coder', 'x', '--checkpoint', 'run.checkpoint', '--allowed-tools', 'shell'];
+    const first = await play([calls('shell', { command: 'seq 1 20000' }), REFUSED], command, { place });
+    const named = /\/\S+\/spool\/run-\w{16}-\w{6}\/[\w-]+\.\w+/.exec(lastResult(first))?.[0];
+    if (named === undefined) throw new Error(`No file is named: ${first.stderr}`);
+    const other = join(dirname(dirname(named)), `run-${'0'.repeat(16)}-OTHER1`, 'other.txt');
+    mkdirSync(dirname(other));
+    writeFileSync(other, 'of another project\n');
+
+    const path = arrange(dirname(named), other) ?? named;
+    await play([calls('shell', { command: `echo ${other}` }), REFUSED], command, { place });
+    const resumed = await play([calls('read_file', { path, offset: 19_990 }), says('Done.')], command, { place });
+    expect(lastResult(resumed)).toMatch(expected);
   });
 
   it('counts what the run spent before against the budget', async () => {

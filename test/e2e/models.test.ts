@@ -10,10 +10,13 @@ afterEach(() => {
 });
 
 /** Answers `GET /v1/models` with these, and nothing else. */
-async function listing(...data: readonly object[]): Promise<string> {
+const listing = (...data: readonly object[]) => answering(200, JSON.stringify({ data }));
+
+/** Answers `GET /v1/models` so, or never where there is no status; anything else with 404. Gives the base URL. */
+async function answering(status: number | undefined, body: string): Promise<string> {
   const server = createServer((request, response) => {
-    const isList = request.url === '/v1/models';
-    response.writeHead(isList ? 200 : 404).end(isList ? JSON.stringify({ data }) : '');
+    if (request.url !== '/v1/models') response.writeHead(404).end();
+    else if (status !== undefined) response.writeHead(status).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => {
@@ -80,14 +83,16 @@ Window in tokens, prices in USD per million tokens; - is not known.
     expect(listed.map(({ id }) => id)).toEqual(['a b [31m c', long, long.slice(1)]);
   });
 
-  it('sends the key, and says where our own table is shown in place of a list', async () => {
+  it('shows our own table where nothing answers, and says on stderr why', async () => {
     const server = await serve([], { apiKey: KEY });
     await server.close();
     const run = await models({ CHATCLI_PROVIDER: 'deepseek', DEEPSEEK_API_KEY: KEY, CHATCLI_BASE_URL: server.url });
 
-    expect(run).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(run.exitCode).toBe(4);
+    expect(run.stderr).toBe(
+      `error: deepseek gives no list of models: Nothing answers at ${server.url}/models: the connection was refused.\n`,
+    );
     expect(run.stdout).toBe(`deepseek · ${server.url}
-No list from there: Nothing answers at ${server.url}/models: the connection was refused.
 From our own table, which may be out of date:
 
 model               window  input  cached  output
@@ -96,6 +101,35 @@ deepseek-reasoner  128,000   0.28   0.028    0.42
 
 Window in tokens, prices in USD per million tokens; - is not known.
 `);
+  });
+
+  it.each<[string, number, string, RegExp]>([
+    ['refuses the key', 401, '{"error":{"message":"bad key"}}', /answered 401: .*bad key/],
+    ['forbids it', 403, '{}', /answered 403/],
+    ['breaks', 500, 'boom', /answered 500: boom/],
+    ['has no such list', 404, '', /answered 404/],
+    ['answers with a page', 200, '<html>Log in</html>', /did not answer with JSON/],
+    ['answers with something else', 200, '{"ok":true}', /holds no list of models/],
+  ])('ends with exit 4, and still shows our table, where the endpoint %s', async (_, status, body, why) => {
+    const env = { CHATCLI_BASE_URL: await answering(status, body), DEEPSEEK_API_KEY: KEY };
+    const [text, json] = [
+      await models(env, '--provider', 'deepseek'),
+      await models(env, '--provider', 'deepseek', '--output-format', 'json'),
+    ];
+
+    expect([text.exitCode, json.exitCode]).toEqual([4, 4]);
+    for (const { stderr } of [text, json]) expect(stderr).toMatch(why);
+    expect(text.stdout).toMatch(/From our own table.*deepseek-chat/s);
+    expect(text.stdout).not.toMatch(why);
+    expect(JSON.parse(json.stdout)).toMatchObject({ source: 'table', problem: expect.stringMatching(why) });
+  });
+
+  it('waits no longer than CHATCLI_FIRST_BYTE_TIMEOUT', async () => {
+    const env = { OPENAI_BASE_URL: await answering(undefined, ''), CHATCLI_FIRST_BYTE_TIMEOUT: '1s' };
+    const run = await models(env);
+
+    expect(run.exitCode).toBe(4);
+    expect(run.stderr).toMatch(/within 1 ?s/);
   });
 
   it('needs neither a key nor a model', async () => {
