@@ -1,12 +1,12 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
 import type { ApprovalMode } from '../permissions/types.js';
-import type { OpenaiApi, ReasoningSetting } from '../providers/presets.js';
+import type { OpenaiApi, ReasoningSetting, ToolProtocol } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { Resolved } from './resolve.js';
-import type { LogLevel, ToolProtocol } from './value-types.js';
+import type { LogLevel } from './value-types.js';
 
 export type Config = {
   readonly provider: ProviderChoice;

@@ -1,7 +1,13 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
 import * as z from 'zod';
 import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
-import { OPENAI_APIS, type OpenaiApi, type ReasoningSetting } from '../providers/presets.js';
+import {
+  OPENAI_APIS,
+  type OpenaiApi,
+  type ReasoningSetting,
+  TOOL_PROTOCOLS,
+  type ToolProtocol,
+} from '../providers/presets.js';
 import { DURATION_FORM, parseDuration } from './durations.js';
 
 /** A zod type that reads text; its issue's message completes "allowed is …". */
@@ -69,10 +75,7 @@ export const approvalMode = oneOf<ApprovalMode>(APPROVAL_MODES, {
   yolo: 'full-auto',
 });
 
-/** How tools are offered to a model. */
-export type ToolProtocol = 'auto' | 'native' | 'text';
-
-export const toolProtocol = oneOf<ToolProtocol>(['auto', 'native', 'text']);
+export const toolProtocol = oneOf<ToolProtocol>(TOOL_PROTOCOLS);
 export const openaiApi = oneOf<OpenaiApi>(OPENAI_APIS);
 
 /** Also takes the names other programs use, since LOG_LEVEL may be set for one of them. */

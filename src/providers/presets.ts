@@ -13,6 +13,11 @@ export const OPENAI_APIS = ['chat', 'responses', 'auto'] as const;
 
 export type OpenaiApi = (typeof OPENAI_APIS)[number];
 
+/** How tools are offered to a model. */
+export const TOOL_PROTOCOLS = ['auto', 'native', 'text'] as const;
+
+export type ToolProtocol = (typeof TOOL_PROTOCOLS)[number];
+
 export type Preset = {
   readonly name: string;
   /** Without a slash at its end. */

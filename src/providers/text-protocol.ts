@@ -4,12 +4,11 @@
  */
 import { ProviderError } from '../errors.js';
 import type { FinishReason, ToolCall } from '../kernel/types.js';
+import type { ToolProtocol } from './presets.js';
 import { createCallReader, type Piece } from './text-calls.js';
 import { createTextWriter, isMalformed } from './text-history.js';
 import { createQuoteCheck } from './text-quotes.js';
 import type { ModelDelta, ModelRequest, Provider } from './types.js';
-
-export type ToolProtocol = 'native' | 'text' | 'auto';
 
 export type TextProtocolOptions = {
   /**

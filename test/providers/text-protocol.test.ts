@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { openaiChat } from '../../src/providers/openai-chat.js';
+import type { ToolProtocol } from '../../src/providers/presets.js';
 import { withRetry } from '../../src/providers/retry.js';
 import { createScriptedProvider, type ScriptedReply } from '../../src/providers/scripted.js';
-import { type ToolProtocol, withTextProtocol } from '../../src/providers/text-protocol.js';
+import { withTextProtocol } from '../../src/providers/text-protocol.js';
 import type { ModelRequest, Provider } from '../../src/providers/types.js';
 import { defineTool } from '../../src/tools/types.js';
 import { type Benched, bench } from '../fixtures/bench.js';
