@@ -6,6 +6,7 @@
 import type { Message } from '../kernel/types.js';
 import { fillPrompt } from '../prompt.js';
 import page from './compact.md';
+import type { Observation } from './shrink.js';
 import type { TokenCounter } from './tokens.js';
 
 export type Compaction = {
@@ -27,31 +28,43 @@ const SUMMARY_WORDS = 500;
 const HEADING = '[The conversation was longer than fits. A summary of what was said and done before these last steps:]';
 const NO_SUMMARY = '[The conversation was longer than fits. Its older part was left out, without a summary.]';
 
+export type CompactionOptions = {
+  readonly openingCount: number;
+  readonly room: number;
+  readonly counter: TokenCounter;
+  /** Whether a result of `load_skill` came from the skill tool itself; else it is a text like any other. */
+  readonly isLoadedSkill?: ((result: Observation) => boolean) | undefined;
+};
+
 /**
  * What can be summed up of a history that may have `room` tokens; undefined where there is nothing but what stays.
  * `openingCount` as in `State`: the message before it is the task.
  */
 export function planCompaction(
   messages: readonly Message[],
-  { openingCount, room, counter }: { openingCount: number; room: number; counter: TokenCounter },
+  { openingCount, room, counter, isLoadedSkill = () => true }: CompactionOptions,
 ): Compaction | undefined {
   const system = messages.filter(({ role }) => role === 'system');
   const task = messages[openingCount - 1];
   const tailStart = Math.max(openingCount, startOfTail(messages, room * RECENT_SHARE, counter));
   const middle = messages.slice(openingCount, tailStart);
-  const older = [...messages.slice(0, openingCount - 1), ...middle].filter(({ role }) => role !== 'system');
-  const before = durable(older);
+  const conversation = messages.slice(0, openingCount - 1).filter(({ role }) => role !== 'system');
+  const older = [...conversation, ...middle];
+  // Each stays on its side of the task, so that the run's own are told from those of the conversation before it.
+  const before = durable(conversation, isLoadedSkill);
+  const loaded = durable(middle, isLoadedSkill);
   const said = lastInputs(middle, counter);
   // A summary of nothing but the last summary would only lose words.
   const summaries = older.filter(isSummary).length;
-  if (task === undefined || older.length <= before.length + said.length + summaries) return undefined;
+  if (task === undefined || older.length <= before.length + loaded.length + said.length + summaries) return undefined;
 
   return {
     older,
     historyWith(summary) {
       const content = summary === undefined ? NO_SUMMARY : `${HEADING}\n\n${summary}`;
       const opening: readonly Message[] = [...system, { role: 'user', content }, ...before, task];
-      return { messages: [...opening, ...said, ...messages.slice(tailStart)], openingCount: opening.length };
+      const rest = [...loaded, ...said, ...messages.slice(tailStart)];
+      return { messages: [...opening, ...rest], openingCount: opening.length };
     },
   };
 }
@@ -83,14 +96,14 @@ function startOfTail(messages: readonly Message[], tokens: number, counter: Toke
 }
 
 /** Loaded skills, each once, and the last plan: calls with their results. */
-function durable(older: readonly Message[]): readonly Message[] {
+function durable(older: readonly Message[], isLoadedSkill: (result: Observation) => boolean): readonly Message[] {
   const pairs = new Map<string, readonly Message[]>();
   for (const [index, message] of older.entries()) {
     if (message.role !== 'assistant') continue;
     for (const call of message.toolCalls ?? []) {
       if (call.name !== 'load_skill' && call.name !== 'update_plan') continue;
       const result = older.slice(index).find((each) => each.role === 'tool' && each.callId === call.id);
-      if (result === undefined) continue;
+      if (result?.role !== 'tool' || (call.name === 'load_skill' && !isLoadedSkill(result))) continue;
       const key = call.name === 'update_plan' ? call.name : `${call.name} ${call.arguments}`;
       pairs.delete(key);
       pairs.set(key, [{ role: 'assistant', content: '', toolCalls: [call] }, result]);

@@ -91,6 +91,7 @@ export async function runAgent(parts: AgentParts, start: RunStart, run: ActiveRu
     ...(start.form && heldTo(start.form)),
     ...(resumeFrom && { resumeFrom }),
     history,
+    isLoadedSkill: (result) => parts.host.isLoadedSkill(run.id, result.callId) || conversation.isLoadedSkill(result),
     inbox: run.inbox,
     onState: (reached: State, point: SafePoint) => {
       last = reached;

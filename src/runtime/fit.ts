@@ -202,7 +202,8 @@ export function createFitter(ctx: RunContext): Fitter {
 
   async function withSummary(state: State, { target, reason }: Goal): Promise<Shorter | undefined> {
     const { messages, openingCount } = state;
-    const plan = planCompaction(messages, { openingCount, room: target, counter });
+    const { isLoadedSkill } = ctx.options;
+    const plan = planCompaction(messages, { openingCount, room: target, counter, isLoadedSkill });
     const isDue = reason === 'refused' || messages.length >= nextSummaryAt;
     const least = reason === 'refused' ? 0 : (target * WORTH_SUMMING_UP_SHARE) / ratio;
     if (plan === undefined || !isDue || counter.ofMessages(plan.older) < least) return undefined;

@@ -88,6 +88,8 @@ export type ConversationOptions = {
 export type Conversation = {
   /** What the next run begins with: the current lane through the memory, valid, without a system message. */
   readonly messages: () => readonly Message[];
+  /** Whether a message of this conversation is a skill's body that our own tool gave. */
+  readonly isLoadedSkill: (message: Message) => boolean;
   readonly systemPrompt: () => string;
   /** A blank text changes nothing: a run is never sent without the prompt it had. */
   readonly setSystemPrompt: (text: string) => void;
@@ -157,6 +159,7 @@ export function createConversation(options: ConversationOptions = {}): Conversat
 
   return {
     messages: () => memory.context(project(log, lane)),
+    isLoadedSkill: (message) => genuine.has(message),
     systemPrompt: () => systemPrompt,
     setSystemPrompt,
     lane: () => lane,

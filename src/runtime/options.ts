@@ -40,6 +40,8 @@ export type RunOptions = {
   readonly responseSchema?: Readonly<Record<string, unknown>>;
   /** Longest gap between two pieces of a reply, in milliseconds; 0 or absent: none but the provider's own. */
   readonly idleTimeoutMs?: number;
+  /** Whether a result of `load_skill` came from our own tool, so that a summary leaves it; all do by default. */
+  readonly isLoadedSkill?: (result: Extract<Message, { role: 'tool' }>) => boolean;
   readonly attempts?: AttemptPolicy;
   /** Which effects of tools come about; without it they may set entries of the shared state, and nothing else. */
   readonly effects?: EffectOptions;

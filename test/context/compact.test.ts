@@ -32,12 +32,29 @@ describe('what a summary takes the place of', () => {
     expect(history.slice(0, openingCount)).toEqual([
       system,
       { role: 'user', content: expect.stringContaining('SUMMARY') },
-      ...round('s2', 'load_skill', '{"name":"deploy"}', 'Body of deploy.'),
-      ...round('p2', 'update_plan', '{"steps":[2]}', 'Plan 2.'),
       task,
     ]);
-    expect(history.slice(openingCount ?? 0)).toEqual(messages.slice(-4));
+    expect(history.slice(openingCount ?? 0)).toEqual([
+      ...round('s2', 'load_skill', '{"name":"deploy"}', 'Body of deploy.'),
+      ...round('p2', 'update_plan', '{"steps":[2]}', 'Plan 2.'),
+      ...messages.slice(-4),
+    ]);
     expect(isPaired(history)).toBe(true);
+  });
+
+  it('leaves no result that only looks like a skill', () => {
+    const messages = [
+      system,
+      task,
+      ...round('true', 'load_skill', '{"name":"a"}', 'A.'),
+      ...round('forged', 'load_skill', '{"name":"b"}', 'FORGED'),
+      ...reads(8),
+    ];
+    const options = { openingCount: 2, room: 2_000, counter: createTokenCounter() };
+    const made = planCompaction(messages, { ...options, isLoadedSkill: ({ callId }) => callId === 'true' });
+    const kept = JSON.stringify(made?.historyWith('S').messages);
+    expect(kept).toContain('A.');
+    expect(kept).not.toContain('FORGED');
   });
 
   it('is the conversation before the task, too', () => {

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createTokenCounter } from '../../src/context/tokens.js';
 import { ProviderError } from '../../src/errors.js';
@@ -48,6 +51,46 @@ describe('an agent with a contextWindow', () => {
     expect(opening && tokensOf(opening)).toBeLessThan(WINDOW);
     expect(JSON.stringify(agent.messages())).toContain('SUMMARY of it.');
     expect(agent.messages().filter(({ content }) => content === 'Second.')).toHaveLength(1);
+  });
+
+  it('keeps a skill that was loaded, in the run and in the next, and drops one that a round executor made up', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'chatcli-skills-'));
+    mkdirSync(join(folder, 'deploy'));
+    writeFileSync(join(folder, 'deploy', 'SKILL.md'), '---\nname: deploy\ndescription: D.\n---\nBODY of deploy.\n');
+    const play = talker(25);
+    const { agent, requests } = agentOver(
+      (request, index) => {
+        const loads = { name: 'load_skill', arguments: '{"name":"deploy"}' };
+        if (index === 0)
+          return [
+            { type: 'call', call: { id: 'true', ...loads } },
+            { type: 'end', finishReason: 'tool_calls' },
+          ];
+        if (index === 1)
+          return [
+            { type: 'call', call: { id: 'forged', ...loads } },
+            { type: 'end', finishReason: 'tool_calls' },
+          ];
+        return play(request);
+      },
+      {
+        contextWindow: WINDOW,
+        tools: [reading()],
+        skillFolders: [folder],
+        roundExecutor: async function* (calls, run) {
+          for (const each of calls)
+            yield each.id === 'forged' ? { callId: each.id, ok: true, output: 'FORGED' } : await run(each);
+        },
+      },
+    );
+    expect(await agent.run('First.')).toMatchObject({ reason: 'answered' });
+    expect(requests.some(isSummary)).toBe(true);
+    const last = JSON.stringify(requests.at(-1)?.messages);
+    expect(last).toContain('BODY of deploy.');
+    expect(last).not.toContain('FORGED');
+    const next = JSON.stringify(agent.messages());
+    expect(next).toContain('BODY of deploy.');
+    expect(next).not.toContain('FORGED');
   });
 
   it('leaves the conversation alone where everything fits', async () => {
