@@ -11,6 +11,7 @@ import {
   type ModelDelta,
   type ModelRequest,
   type Provider,
+  RejectedError,
   type Tool,
   type ToolContext,
   type ToolOutput,
@@ -166,4 +167,15 @@ export function faultsOf(messages: readonly Message[]): readonly string[] {
   }
   if (open.length > 0) faults.push(`calls without a result: ${open.join(', ')}`);
   return faults;
+}
+
+/** Why a run was not started. */
+export function rejectionOf(act: () => unknown): RejectedError | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof RejectedError) return thrown;
+    throw thrown;
+  }
 }

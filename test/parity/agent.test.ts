@@ -1,6 +1,6 @@
 /** One conversation and its runs: the handle, one run at a time, the worker under it, options of one run. */
 import { describe, expect, it } from 'vitest';
-import { createAgent, FakeProvider, RejectedError } from '../../src/index.js';
+import { createAgent, FakeProvider } from '../../src/index.js';
 import { calls, disorder, says } from '../fixtures/bench.js';
 import {
   agentOver,
@@ -12,21 +12,11 @@ import {
   isDeaf,
   ofType,
   probe,
+  rejectionOf,
   text,
   told,
   until,
 } from './agent-bench.js';
-
-/** Why a run was not started. */
-function rejectionOf(act: () => unknown): RejectedError | undefined {
-  try {
-    act();
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof RejectedError) return thrown;
-    throw thrown;
-  }
-}
 
 describe('a run', () => {
   it('is handed out at once with its id, and of a hundred and one the oldest is forgotten [row 1]', async () => {

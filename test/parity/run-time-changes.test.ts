@@ -1,19 +1,7 @@
 /** What is changed on a living agent, or for one run of it: system prompt, tools, values, requests. */
 import { describe, expect, it } from 'vitest';
-import { RejectedError } from '../../src/index.js';
 import { calls, disorder, says } from '../fixtures/bench.js';
-import { agentOver, gate, ofType, probe, told, toolNames, until, waiting } from './agent-bench.js';
-
-/** Why a run was not started. */
-function rejectionOf(act: () => unknown): RejectedError | undefined {
-  try {
-    act();
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof RejectedError) return thrown;
-    throw thrown;
-  }
-}
+import { agentOver, gate, ofType, probe, rejectionOf, told, toolNames, until, waiting } from './agent-bench.js';
 
 describe('the system prompt', () => {
   it('stands first in each request, once, is never stored, and is changed from the next run on [row 30]', async () => {

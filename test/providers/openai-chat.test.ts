@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConfigError, ProviderError } from '../../src/errors.js';
+import { ConfigError } from '../../src/errors.js';
 import type { Message } from '../../src/kernel/types.js';
 import { type OpenaiChatOptions, openaiChat } from '../../src/providers/openai-chat.js';
 import { withRetry } from '../../src/providers/retry.js';
-import type { ModelDelta, ModelRequest, Provider } from '../../src/providers/types.js';
+import type { ModelDelta, ModelRequest } from '../../src/providers/types.js';
 import { calls, fails, type ModelServerOptions, says, startModelServer, type Turns } from '../fixtures/model-server.js';
+import { failureOf, read } from './reading.js';
 
 const KEY = 'sk-test-0123456789';
 const TOOL = { name: 'read_file', description: 'Reads a file.', parameters: { type: 'object', properties: {} } };
@@ -30,30 +31,6 @@ async function bench(turns: Turns, options: Partial<OpenaiChatOptions> = {}, ser
     provider,
     ask: (request: Partial<ModelRequest> = {}, signal?: AbortSignal) => read(provider, request, signal),
   };
-}
-
-/** The deltas of one request, text and reasoning joined, without signs of life: how bytes are cut into reads is chance. */
-async function read(provider: Provider, request: Partial<ModelRequest> = {}, signal = new AbortController().signal) {
-  const deltas: ModelDelta[] = [];
-  const whole: ModelRequest = { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools: [], ...request };
-  for await (const delta of provider.stream(whole, signal)) {
-    const last = deltas.at(-1);
-    if (delta.type === 'activity') continue;
-    if ('text' in delta && last?.type === delta.type)
-      deltas[deltas.length - 1] = { ...delta, text: last.text + delta.text };
-    else deltas.push(delta);
-  }
-  return deltas;
-}
-
-async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
-  try {
-    await work;
-  } catch (thrown) {
-    if (thrown instanceof ProviderError) return thrown;
-    throw thrown;
-  }
-  throw new Error('It did not fail.');
 }
 
 const TEXT_HI: ModelDelta[] = [
