@@ -1,9 +1,9 @@
 /** From argv to an exit code. The only place that ends the process; signals and closed pipes are handled here. */
 import { readFileSync } from 'node:fs';
-import type { ModelsFlags, RunFlags } from './commands/flags.js';
 import type { Intent } from './commands/intent.js';
 import type { Io } from './commands/io.js';
 import { CommandLineError, createProgram, runProgram } from './commands/program.js';
+import type { SideCommand, SideInput } from './commands/side-commands.js';
 import { keepCertificateChecks, processEnvironment } from './config/environment.js';
 import { InterruptedError } from './errors.js';
 import { EXIT, endingOfSignal } from './exit-codes.js';
@@ -43,14 +43,7 @@ try {
     version: string;
   };
   const writeOut = (text: string) => void process.stdout.write(text);
-  const program = createProgram({
-    version,
-    run: runIntent,
-    skills: showSkills,
-    context: showContext,
-    models: showModels,
-    writeOut,
-  });
+  const program = createProgram({ version, run: runIntent, side: runSide, writeOut });
   await runProgram(program, process.argv.slice(2));
 } catch (thrown) {
   const { createReport } = await import('./commands/report.js');
@@ -69,19 +62,9 @@ async function runIntent(intent: Intent): Promise<void> {
   exitCode = await runOneShot(intent, io());
 }
 
-async function showSkills(folder: string | undefined): Promise<void> {
-  const { listSkills } = await import('./commands/skills.js');
-  process.stdout.write(await listSkills(io(), folder));
-}
-
-async function showContext(flags: RunFlags): Promise<void> {
-  const { showContext: show } = await import('./commands/context.js');
-  exitCode = await show(flags, io());
-}
-
-async function showModels(flags: ModelsFlags): Promise<void> {
-  const { listModels } = await import('./commands/models.js');
-  exitCode = await listModels(flags, io());
+async function runSide(command: SideCommand, input: SideInput): Promise<void> {
+  const run = await command.load();
+  exitCode = await run(input, io());
 }
 
 function io(): Io {

@@ -20,7 +20,7 @@ import { type ProcessStart, startProcess } from './process-start.js';
 
 export { createProcessGroups, type ProcessGroups } from './process-group.js';
 export type { OutputStream } from './process-output.js';
-export { ProcessStartError } from './process-start.js';
+export { type ProcessStart, ProcessStartError } from './process-start.js';
 
 const KILL_GRACE_MS = 2_000; // between TERM and KILL after a timeout or an abort.
 const GIVE_UP_MS = 1_000; // after KILL: a process in an uninterruptible system call outlives it.

@@ -33,7 +33,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   openai: ['providers/openai-'],
   ink: ['ui/'],
   react: ['ui/'],
-  commander: ['commands/program', 'commands/flags'],
+  commander: ['commands/program', 'commands/flags', 'commands/side-commands'],
   execa: ['process'],
   chalk: ['output/'],
   dotenv: ['config/load'],

@@ -10,6 +10,7 @@ import type { RunFlags } from './flags.js';
 import { ENTRY_WORKERS } from './intent.js';
 import type { Io } from './io.js';
 import { createReport } from './report.js';
+import type { SideRun } from './side-commands.js';
 import { wire } from './wire.js';
 
 type Part = { readonly name: string; readonly tokens: number };
@@ -24,8 +25,10 @@ type Filling = {
   readonly left: number;
 };
 
+export const runContext: SideRun = ({ flags }, io) => showContext(flags as RunFlags, io);
+
 /** Prints what fills the window before the task, and gives the exit code. */
-export async function showContext(flags: RunFlags, io: Io): Promise<number> {
+async function showContext(flags: RunFlags, io: Io): Promise<number> {
   const report = createReport({ io, flags, sessionId: '', startedAt: io.now() });
   try {
     // A listing of one's own configuration: notices of a run have nothing to say here.

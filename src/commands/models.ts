@@ -14,6 +14,7 @@ import { type Io, pathFrom } from './io.js';
 import { networkFor } from './network.js';
 import { createRedactor } from './redactor.js';
 import { createReport } from './report.js';
+import type { SideRun } from './side-commands.js';
 
 type ListedModel = {
   readonly id: string;
@@ -34,11 +35,13 @@ type Listing = {
 const LONGEST_ID = 80; // In the table, which one name should not push out of the window.
 const TIMEOUT_AT_MOST_MS = 10_000; // A person waits for it, and a far list may have a megabyte.
 
+export const runModels: SideRun = ({ flags }, io) => listModels(flags as ModelsFlags, io);
+
 /**
  * Prints the list, and gives the exit code: 4 where the endpoint gives none, with the reason on stderr and our table on
  * stdout; 0 where there is no endpoint to ask, and the table is all there is.
  */
-export async function listModels(flags: ModelsFlags, io: Io): Promise<number> {
+async function listModels(flags: ModelsFlags, io: Io): Promise<number> {
   const { outputFormat } = flags;
   const reportAs = (format: ModelsFlags['outputFormat']) =>
     createReport({ io, flags: { outputFormat: format }, sessionId: '', startedAt: io.now() });

@@ -1,30 +1,19 @@
 /** The command line, as commander reads it. What the commands do is imported when one runs. */
 import { Command, CommanderError } from 'commander';
 import { UsageError } from '../errors.js';
-import {
-  addContextFlags,
-  addModelsFlags,
-  addRunFlags,
-  type ModelsFlags,
-  type OutputFormat,
-  type RunFlags,
-  runFlagsOf,
-} from './flags.js';
+import { addRunFlags, type OutputFormat, type RunFlags, runFlagsOf } from './flags.js';
 import type { Intent } from './intent.js';
+import { addSideCommands, type SideCommand, type SideInput } from './side-commands.js';
 
 export type ProgramOptions = {
   readonly version: string;
   readonly run: (intent: Intent) => Promise<void>;
-  /** Lists the skills that count in a folder. */
-  readonly skills: (folder: string | undefined) => Promise<void>;
-  /** Shows what fills the model's window before a task. */
-  readonly context: (flags: RunFlags) => Promise<void>;
-  /** Lists the models of a provider. */
-  readonly models: (flags: ModelsFlags) => Promise<void>;
+  /** Runs a command that is no task. */
+  readonly side: (command: SideCommand, input: SideInput) => Promise<void>;
   readonly writeOut: (text: string) => void;
 };
 
-export function createProgram({ version, run, skills, context, models, writeOut }: ProgramOptions): Command {
+export function createProgram({ version, run, side, writeOut }: ProgramOptions): Command {
   const program = new Command('chatcli');
   program
     .description('A coding assistant for the terminal: specialised workers, each in its own reason-act-observe loop.')
@@ -55,15 +44,7 @@ export function createProgram({ version, run, skills, context, models, writeOut 
       return run({ kind, words, flags: runFlagsOf(command) });
     });
   }
-  const skillsCommand = program.command('skills').description('list the skills, and what is wrong with them');
-  skillsCommand
-    .allowExcessArguments(false)
-    .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
-    .action(() => skills(runFlagsOf(skillsCommand).cwd));
-  const contextCommand = program.command('context').description("show what fills the model's window before a task");
-  addContextFlags(contextCommand).action(() => context(runFlagsOf(contextCommand)));
-  const modelsCommand = program.command('models').description('list the models of a provider: windows and prices');
-  addModelsFlags(modelsCommand).action(() => models(runFlagsOf(modelsCommand)));
+  addSideCommands(program, side);
   return program;
 }
 

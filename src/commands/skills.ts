@@ -3,9 +3,18 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { foldersFor } from '../config/folders.js';
 import { loadSkills, type SkillDiagnostic, skillFolders } from '../context/skills.js';
+import { EXIT } from '../exit-codes.js';
 import { clean } from '../tools/clean.js';
 import { safeName } from '../tools/walk.js';
+import type { RunFlags } from './flags.js';
 import { type Io, pathFrom } from './io.js';
+import type { SideRun } from './side-commands.js';
+
+/** Prints the list. */
+export const runSkills: SideRun = async ({ flags }, io) => {
+  io.stdout.write(await listSkills(io, (flags as Partial<RunFlags>).cwd));
+  return EXIT.answered;
+};
 
 /**
  * The list as text. The user's own folders are read; a project's are only named, since nothing says yet that the user

@@ -2,10 +2,10 @@
 import type * as z from 'zod';
 import { PRESETS } from '../providers/presets.js';
 import { NETWORK_VARIABLES } from './schema-network.js';
+import { TOOL_VARIABLES } from './schema-tools.js';
 import {
   anyText,
   apiKey,
-  approvalMode,
   boolean,
   duration,
   httpUrl,
@@ -171,17 +171,8 @@ export const VARIABLES = {
     type: usdPerMillion,
     help: 'US dollars per million output tokens.',
   },
-  CHATCLI_APPROVAL_MODE: {
-    group: 'limits',
-    type: approvalMode,
-    flag: 'approvalMode',
-    help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
-  },
-  CHATCLI_SHELL: {
-    group: 'limits',
-    type: line,
-    help: 'The shell for commands, a name or an absolute path: `bash`, `sh`, `dash`, `zsh`, `fish`, `pwsh`, `powershell` or `cmd`. Commands of the last five each need a question. Unset: `bash`, or `/bin/sh` where there is none.',
-  },
+
+  ...TOOL_VARIABLES,
 
   ...NETWORK_VARIABLES,
 

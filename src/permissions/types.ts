@@ -71,3 +71,16 @@ export type Denial = Pick<ToolResult, 'callId'> & {
   readonly rule: string;
   readonly reason: string;
 };
+
+/** A rule as a settings file holds it, before its grammar is read. */
+export type RuleText = {
+  readonly kind: 'deny' | 'ask' | 'allow';
+  readonly text: string;
+  /** `FILE:LINE`, for messages. */
+  readonly source: string;
+  readonly scope: 'user' | 'project';
+  readonly reason?: string;
+  /** Requests that it must, and must not, fit, written as a rule: checked when it is loaded. */
+  readonly match?: readonly string[];
+  readonly notMatch?: readonly string[];
+};

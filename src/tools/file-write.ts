@@ -1,7 +1,7 @@
 /** Puts whole files on disk so that a reader, a crash or a full disk sees the old bytes or the new ones, never a mix. */
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { notAFile, readWhole } from './file-read.js';
 import { foldCase } from './locate.js';
@@ -43,6 +43,25 @@ async function replaceFile(location: Location, bytes: Uint8Array, options: Write
     throw thrown;
   }
   await syncFolder(folder);
+}
+
+/** See `Workspace.remove`. */
+export async function removeFile(location: Location, options: WriteOptions): Promise<void> {
+  try {
+    const before = await statOrUndefined(location.path);
+    if (before === undefined) throw new ToolFailure('file-missing', `${location.shown} does not exist.`);
+    if (!before.isFile()) throw notAFile(location, before);
+    await access(location.path, constants.W_OK);
+    const folder = dirname(location.path);
+    await identityOf(folder, location);
+    await refuseChanged(location, options);
+    await unlink(location.path);
+    await syncFolder(folder);
+  } catch (cause) {
+    if (cause instanceof ToolFailure) throw cause;
+    const reason = systemReason(cause);
+    throw new ToolFailure('unwritable', `${location.shown} cannot be removed: ${reason}. It is as it was.`, { cause });
+  }
 }
 
 async function writeTemp(temp: string, bytes: Uint8Array, before: Stats | undefined): Promise<void> {

@@ -48,6 +48,21 @@ export type DelegatedResult = {
   readonly filesChanged: readonly string[];
 };
 
+/** Keeps what files were before they change, so that a turn can be undone. Writes of tools go through `Workspace` anyway. */
+export type ChangeKeeper = {
+  /**
+   * Runs a command that may change any file of the workspace, with a look at the files before and after it.
+   * `touched`: what it changed, relative to the root. `notes`: for the model and the person, e.g. what was not kept.
+   */
+  aroundCommand<Result>(
+    command: string,
+    run: () => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly touched: readonly string[]; readonly notes: readonly string[] }>;
+};
+
+/** A question of the model to the person. */
+export type UserQuestion = { readonly question: string; readonly options?: readonly string[] };
+
 /** What a tool may use while it runs. All effects reach it through here. */
 export type ToolContext = {
   readonly workspace: Workspace;
@@ -68,6 +83,10 @@ export type ToolContext = {
   readonly values?: Readonly<Record<string, unknown>>;
   /** Shared by all tools and the library user; lasts over rounds and runs. */
   readonly state?: Map<string, unknown>;
+  /** Absent where nothing is kept. */
+  readonly changes?: ChangeKeeper;
+  /** Asks the person; undefined: they gave no answer. Absent where nobody can be asked. */
+  readonly askUser?: (question: UserQuestion, signal: AbortSignal) => Promise<string | undefined>;
   /** Runs workers; absent where delegation is not allowed. */
   readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };

@@ -5,7 +5,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, UsageError } from '../errors.js';
 import { openRegularFile, readWhole } from './file-read.js';
-import { writeAtomically } from './file-write.js';
+import { removeFile, writeAtomically } from './file-write.js';
 import { isInside, locateIn } from './locate.js';
 import { ToolFailure } from './types.js';
 
@@ -48,6 +48,11 @@ export type Workspace = {
    * @throws {ToolFailure} `unwritable`, `not-a-file`, `outside-workspace`, `changed-on-disk`.
    */
   write(location: Location, bytes: Uint8Array, options?: WriteOptions): Promise<void>;
+  /**
+   * Removes a regular file. `replaces`: the bytes it must still have.
+   * @throws {ToolFailure} `file-missing`, `not-a-file`, `outside-workspace`, `changed-on-disk`, `unwritable`.
+   */
+  remove(location: Location, options?: { readonly replaces?: Uint8Array }): Promise<void>;
   /** Runs `work` while no other holder of the same path runs; in the order of the calls. */
   lock<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
   /** SHA-256 (hex) of what was last read or written here as a whole; undefined when that is not known. */
@@ -63,6 +68,8 @@ export type Workspace = {
 export async function createWorkspace(options: {
   readonly root: string;
   readonly addDirs?: readonly string[];
+  /** Called with the absolute path before a file there is written or removed; if it throws, the file stays as it is. */
+  readonly keepBefore?: (path: string) => Promise<void>;
 }): Promise<Workspace> {
   const root = await realFolder(options.root);
   const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
@@ -89,8 +96,15 @@ export async function createWorkspace(options: {
     },
     async write(location, bytes, writeOptions = {}) {
       refuseReadable(roots, location);
+      await options.keepBefore?.(location.path);
       await writeAtomically(location, bytes, writeOptions);
       remember(location, hashOf(bytes));
+    },
+    async remove(location, removeOptions = {}) {
+      refuseReadable(roots, location);
+      await options.keepBefore?.(location.path);
+      await removeFile(location, removeOptions);
+      remember(location, undefined);
     },
     lock: createLocks(),
     knownHash: (location) => hashes.get(location.path),

@@ -1,0 +1,65 @@
+/** The commands that run no task: they show or change something of ours. A new one is an entry here and a file beside this one. */
+import type { Command } from 'commander';
+import { addContextFlags, addModelsFlags, runFlagsOf } from './flags.js';
+import type { Io } from './io.js';
+
+/** What a side command was given. */
+export type SideInput = {
+  /** The words behind the command's name, and behind that of its action. */
+  readonly operands: readonly string[];
+  /** As commander names them; flags before the command's name count too. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** For a command with actions: which one; empty for none. */
+  readonly action: string;
+};
+
+/** Does the work, and gives the exit code. What it throws is reported like any error. */
+export type SideRun = (input: SideInput, io: Io) => Promise<number>;
+
+type Act = (command: Command, operands: readonly string[], action?: string) => Promise<void>;
+
+export type SideCommand = {
+  readonly name: string;
+  readonly description: string;
+  /** Adds arguments, flags and actions; `act` is what commander is to call. */
+  readonly define: (command: Command, act: Act) => void;
+  /** Imports what does the work, only when it is wanted. */
+  readonly load: () => Promise<SideRun>;
+};
+
+export const SIDE_COMMANDS: readonly SideCommand[] = [
+  {
+    name: 'skills',
+    description: 'list the skills, and what is wrong with them',
+    define: (command, act) => {
+      command
+        .allowExcessArguments(false)
+        .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+        .action(() => act(command, []));
+    },
+    load: async () => (await import('./skills.js')).runSkills,
+  },
+  {
+    name: 'context',
+    description: "show what fills the model's window before a task",
+    define: (command, act) => addContextFlags(command).action(() => act(command, [])),
+    load: async () => (await import('./context.js')).runContext,
+  },
+  {
+    name: 'models',
+    description: 'list the models of a provider: windows and prices',
+    define: (command, act) => addModelsFlags(command).action(() => act(command, [])),
+    load: async () => (await import('./models.js')).runModels,
+  },
+];
+
+/** Adds all of them to the program. */
+export function addSideCommands(
+  program: Command,
+  run: (command: SideCommand, input: SideInput) => Promise<void>,
+): void {
+  for (const side of SIDE_COMMANDS) {
+    const command = program.command(side.name).description(side.description);
+    side.define(command, (given, operands, action = '') => run(side, { operands, flags: runFlagsOf(given), action }));
+  }
+}

@@ -1,0 +1,17 @@
+/** The variables about what tools may do and how they do it: a part of the schema. */
+import type { Variable } from './schema.js';
+import { approvalMode, line } from './value-types.js';
+
+export const TOOL_VARIABLES = {
+  CHATCLI_APPROVAL_MODE: {
+    group: 'limits',
+    type: approvalMode,
+    flag: 'approvalMode',
+    help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
+  },
+  CHATCLI_SHELL: {
+    group: 'limits',
+    type: line,
+    help: 'The shell for commands, a name or an absolute path: `bash`, `sh`, `dash`, `zsh`, `fish`, `pwsh`, `powershell` or `cmd`. Commands of the last five each need a question. Unset: `bash`, or `/bin/sh` where there is none.',
+  },
+} as const satisfies Readonly<Record<string, Variable>>;
