@@ -166,7 +166,7 @@ describe.runIf(isLinux)('a process that is killed', () => {
     return leftovers;
   }
 
-  const WHOLE = ['f a3000000', 'f b2000000', 'g c10', 'g d500000', 'd/h d500000', 'd/e/i c10'];
+  const WHOLE = ['f a300000', 'f b200000', 'g c10', 'g d50000', 'd/h d50000', 'd/e/i c10'];
 
   function describeFile(root: string, name: string): string {
     const text = readFileSync(join(root, name), 'latin1');
