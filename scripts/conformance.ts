@@ -33,7 +33,7 @@ async function play(from: string): Promise<readonly Group[]> {
     await playWire(join(from, 'wire')),
     await playWireSplits(join(from, 'wire')),
     await playEditCases(join(from, 'edit-cases.jsonl')),
-    await playApplyPatch(),
+    await playApplyPatch(join(from, 'apply-patch')),
   ];
 }
 

@@ -52,6 +52,16 @@ const command = z.strictObject({ command: z.string(), exitCode: z.int().nullable
 const proof = z.strictObject({ filesChanged: z.array(z.string()), commandsSinceLastEdit: z.array(command) });
 const diffLine = z.strictObject({ sign: z.enum([' ', '+', '-']), line: z.int(), text: z.string() });
 
+const fileDiff = z.strictObject({
+  path: z.string(),
+  action: z.enum(['added', 'replaced', 'changed', 'moved', 'copied', 'deleted']),
+  from: z.string().optional(),
+  added: count,
+  removed: count,
+  lines: z.array(diffLine),
+  omitted: count.optional(),
+});
+
 const display = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lines'), lines: z.array(z.string()), omitted: count.optional() }),
   z.strictObject({
@@ -62,6 +72,7 @@ const display = z.discriminatedUnion('kind', [
     lines: z.array(diffLine),
     omitted: count.optional(),
   }),
+  z.strictObject({ kind: z.literal('diffs'), files: z.array(fileDiff) }),
   z.strictObject({ kind: z.literal('table'), head: z.array(z.string()), rows: z.array(z.array(z.string())) }),
 ]);
 

@@ -13,7 +13,20 @@ export type Display =
       readonly lines: readonly DiffLine[];
       readonly omitted?: number;
     }
+  /** What one call does to several files, or beside a change of the content. */
+  | { readonly kind: 'diffs'; readonly files: readonly FileDiff[] }
   | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+
+/** One file of several; `from`: where it was moved or copied from. Without lines where its content is not text. */
+export type FileDiff = {
+  readonly path: string;
+  readonly action: 'added' | 'replaced' | 'changed' | 'moved' | 'copied' | 'deleted';
+  readonly from?: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly lines: readonly DiffLine[];
+  readonly omitted?: number;
+};
 
 /** One line of a diff; `line` is its number in the new file, or in the old one for a removed line. */
 export type DiffLine = {

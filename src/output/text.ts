@@ -149,7 +149,12 @@ function factOf(event: ToolEnd, texts: Texts): string {
   if (event.command)
     return event.command.exitCode === null ? (event.code ?? '') : texts.exitCode(event.command.exitCode);
   if (!event.ok) return event.code ?? '';
-  if (event.display?.kind === 'diff') return `+${event.display.added} -${event.display.removed}`;
+  const { display } = event;
+  if (display?.kind === 'diff') return `+${display.added} -${display.removed}`;
+  if (display?.kind === 'diffs') {
+    const total = (side: 'added' | 'removed') => display.files.reduce((sum, file) => sum + file[side], 0);
+    return `+${total('added')} -${total('removed')}`;
+  }
   return summaryOf(event) ?? texts.lines(event.output.split('\n').length);
 }
 
@@ -165,7 +170,12 @@ function displayLines(event: ToolEnd, options: TextOptions): readonly string[] {
   if (event.denied) return [colors.yellow(`    ${event.output.split('\n')[0] ?? ''}`)];
   if (event.ok && summaryOf(event) !== undefined) return [];
   const rows = rowsOf(event, options);
-  const limit = event.display?.kind === 'diff' ? DIFF_ROWS : event.command ? COMMAND_ROWS : OTHER_ROWS;
+  const limit =
+    event.display?.kind === 'diff' || event.display?.kind === 'diffs'
+      ? DIFF_ROWS
+      : event.command
+        ? COMMAND_ROWS
+        : OTHER_ROWS;
   // Of a command's output the end is shown, of all else the beginning.
   const shown = event.command ? rows.slice(-limit) : rows.slice(0, limit);
   const omitted = (event.display && 'omitted' in event.display ? event.display.omitted : 0) ?? 0;

@@ -6,6 +6,17 @@ import type { Effect, ToolOutput } from './types.js';
 
 const count = z.int().nonnegative();
 
+const diffLine = z.object({ sign: z.enum([' ', '+', '-']), line: z.int(), text: z.string() });
+const fileDiff = z.object({
+  path: z.string(),
+  action: z.enum(['added', 'replaced', 'changed', 'moved', 'copied', 'deleted']),
+  from: z.string().optional(),
+  added: count,
+  removed: count,
+  lines: z.array(diffLine),
+  omitted: count.optional(),
+});
+
 const display = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('lines'), lines: z.array(z.string()), omitted: count.optional() }),
   z.object({
@@ -13,9 +24,10 @@ const display = z.discriminatedUnion('kind', [
     path: z.string(),
     added: count,
     removed: count,
-    lines: z.array(z.object({ sign: z.enum([' ', '+', '-']), line: z.int(), text: z.string() })),
+    lines: z.array(diffLine),
     omitted: count.optional(),
   }),
+  z.object({ kind: z.literal('diffs'), files: z.array(fileDiff) }),
   z.object({ kind: z.literal('table'), head: z.array(z.string()), rows: z.array(z.array(z.string())) }),
 ]);
 

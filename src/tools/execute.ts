@@ -13,7 +13,7 @@ import { checkedDisplay, checkedSubjects } from './check-output.js';
 import { keepWhole } from './keep-whole.js';
 import type { AdvertisedTool } from './spec.js';
 import { cutMiddle, joinCut } from './truncate.js';
-import type { Tool, ToolContext, ToolOutput } from './types.js';
+import { type Tool, type ToolContext, ToolFailure, type ToolOutput } from './types.js';
 
 /** A call whose arguments fit its tool, or the result that it gets without being run. */
 export type PreparedCall = {
@@ -102,6 +102,7 @@ export async function prepareCall(
     const subjects = checkedSubjects(tool.subjects(parsed.data));
     return { call, tool, input: parsed.data, subjects, problem: undefined };
   } catch (thrown) {
+    if (thrown instanceof ToolFailure) return refuse(thrown.code, thrown.message);
     return refuse('tool-error', `${call.name} failed: ${messageOf(thrown)}`);
   }
 }

@@ -1,103 +1,218 @@
-/** Puts whole files on disk so that a reader, a crash or a full disk sees the old bytes or the new ones, never a mix. */
-import { randomBytes } from 'node:crypto';
+/**
+ * Puts whole files on disk so that a reader, a crash or a full disk sees the old bytes or the new ones, never a mix. A
+ * change is prepared in full beside the file, then takes its place at one stroke, and can be taken back.
+ */
 import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, type FileHandle, lstat, open, rename, rm, unlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import { notAFile, readWhole } from './file-read.js';
-import { foldCase } from './locate.js';
+import { type OpenFolder, openFolder } from './open-folder.js';
 import { isSystemError, systemReason } from './system-error.js';
+import { sweepTemps, tempName } from './temp-files.js';
 import { ToolFailure } from './types.js';
 import type { Location, WriteOptions } from './workspace.js';
 
 const TEMP_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+const ATTEMPTS = 3; // A folder that was just made may be taken away again by another call that failed.
+
+/** A change that is prepared and not made yet. It is in nobody's way until `commit`, and must be closed. */
+export type PreparedChange = {
+  readonly location: Location;
+  /** @throws {ToolFailure} `changed-on-disk`, `outside-workspace`, `unwritable`. The file is as it was then. */
+  commit(): Promise<void>;
+  /**
+   * Takes the change back, and what was made for it.
+   * @throws {ToolFailure} when a change that was made can't be undone, with how the file is now.
+   */
+  rollback(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type PrepareOptions = WriteOptions & {
+  /** Folders (by path) in which leftovers of killed processes were looked for; each is looked at once. */
+  readonly swept: Set<string>;
+};
 
 /** See `Workspace.write`. */
-export async function writeAtomically(location: Location, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-  try {
-    await replaceFile(location, bytes, options);
-  } catch (cause) {
-    if (cause instanceof ToolFailure) throw cause;
-    const reason = systemReason(cause);
-    throw new ToolFailure('unwritable', `${location.shown} cannot be written: ${reason}. It is as it was.`, { cause });
-  }
+export async function prepareWrite(
+  location: Location,
+  bytes: Uint8Array,
+  options: PrepareOptions,
+): Promise<PreparedChange> {
+  return orUnwritable(location, 'written', async () => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await prepareOnce(location, bytes, options);
+      } catch (thrown) {
+        if (attempt === ATTEMPTS || !isSystemError(thrown, 'ENOENT')) throw thrown;
+      }
+    }
+  });
 }
 
-async function replaceFile(location: Location, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-  const folder = dirname(location.path);
-  await mkdir(folder, { recursive: true });
-  const before = await statOrUndefined(location.path);
-  if (before !== undefined && !before.isFile()) throw notAFile(location, before);
-  // A rename would get round a write protection that was put there on purpose.
-  if (before !== undefined) await access(location.path, constants.W_OK);
-  const folderId = await identityOf(folder, location);
-
-  // The process id lets a later start tell a leftover of a killed process from the file of a living one.
-  const temp = join(folder, `.chatcli-${process.pid}-${randomBytes(6).toString('hex')}.tmp`);
-  try {
-    await writeTemp(temp, bytes, before);
-    if ((await identityOf(folder, location)) !== folderId) throw movedAway(location);
-    await refuseChanged(location, options);
-    await rename(temp, location.path);
-  } catch (thrown) {
+async function prepareOnce(location: Location, bytes: Uint8Array, options: PrepareOptions): Promise<PreparedChange> {
+  const folder = await openFolder(dirname(location.path), location.shown);
+  const [target, temp] = [folder.at(basename(location.path)), folder.at(tempName())];
+  let isMade = false;
+  const discard = async () => {
     await rm(temp, { force: true });
+    await folder.undo();
+  };
+  try {
+    await sweepOnce(folder, dirname(location.path), options.swept);
+    const before = await statOrUndefined(target);
+    if (before !== undefined && !before.isFile()) throw notAFile(location, before);
+    // A rename would get round a write protection that was put there on purpose.
+    if (before !== undefined) await access(target, constants.W_OK);
+    await writeTemp(temp, bytes, options.attributes ?? before, options.executable);
+    return {
+      location,
+      commit: () =>
+        orUnwritable(location, 'written', async () => {
+          await folder.confirm();
+          await refuseChanged(location, options);
+          await rename(temp, target);
+          isMade = true;
+          await folder.sync();
+        }),
+      async rollback() {
+        if (isMade) await takeBack(location, folder, { now: bytes, original: options.replaces, before });
+        isMade = false;
+        await discard();
+      },
+      close: folder.close,
+    };
+  } catch (thrown) {
+    await discard();
+    await folder.close();
     throw thrown;
   }
-  await syncFolder(folder);
 }
 
 /** See `Workspace.remove`. */
-export async function removeFile(location: Location, options: WriteOptions): Promise<void> {
-  try {
+export async function prepareRemoval(location: Location, options: WriteOptions): Promise<PreparedChange> {
+  return orUnwritable(location, 'removed', async () => {
     const before = await statOrUndefined(location.path);
     if (before === undefined) throw new ToolFailure('file-missing', `${location.shown} does not exist.`);
-    if (!before.isFile()) throw notAFile(location, before);
-    await access(location.path, constants.W_OK);
-    const folder = dirname(location.path);
-    await identityOf(folder, location);
-    await refuseChanged(location, options);
-    await unlink(location.path);
-    await syncFolder(folder);
+    const folder = await openFolder(dirname(location.path), location.shown);
+    const target = folder.at(basename(location.path));
+    let isMade = false;
+    try {
+      if (!before.isFile()) throw notAFile(location, before);
+      await access(target, constants.W_OK);
+    } catch (thrown) {
+      await folder.undo();
+      await folder.close();
+      throw thrown;
+    }
+    return {
+      location,
+      commit: () =>
+        orUnwritable(location, 'removed', async () => {
+          await folder.confirm();
+          await refuseChanged(location, options);
+          await unlink(target);
+          isMade = true;
+          await folder.sync();
+        }),
+      async rollback() {
+        if (isMade) await takeBack(location, folder, { now: null, original: options.replaces, before });
+        isMade = false;
+      },
+      close: folder.close,
+    };
+  });
+}
+
+/** What a change made of a file, and what there was; null: no file. Without `original` nothing can be taken back. */
+type Made = {
+  readonly now: Uint8Array | null;
+  readonly original: Uint8Array | null | undefined;
+  readonly before: Stats | undefined;
+};
+
+async function takeBack(location: Location, folder: OpenFolder, { now, original, before }: Made): Promise<void> {
+  const target = folder.at(basename(location.path));
+  try {
+    if (original === undefined) throw new Error('its old content is not known');
+    await folder.confirm();
+    // What somebody else made of it meanwhile is theirs.
+    await refuseChanged(location, { replaces: now });
+    if (original === null) {
+      await unlink(target);
+    } else {
+      const temp = folder.at(tempName());
+      try {
+        await writeTemp(temp, original, before, undefined);
+        await rename(temp, target);
+      } catch (thrown) {
+        await rm(temp, { force: true });
+        throw thrown;
+      }
+    }
+    await folder.sync();
   } catch (cause) {
-    if (cause instanceof ToolFailure) throw cause;
-    const reason = systemReason(cause);
-    throw new ToolFailure('unwritable', `${location.shown} cannot be removed: ${reason}. It is as it was.`, { cause });
+    const why = cause instanceof ToolFailure ? cause.message : `${systemReason(cause)}.`;
+    const state = now === null ? 'removed' : 'changed';
+    throw new ToolFailure('not-restored', `${location.shown} is still ${state} and could not be put back: ${why}`, {
+      cause,
+    });
   }
 }
 
-async function writeTemp(temp: string, bytes: Uint8Array, before: Stats | undefined): Promise<void> {
+async function orUnwritable<Result>(location: Location, done: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof ToolFailure) throw cause;
+    const reason = systemReason(cause);
+    throw new ToolFailure('unwritable', `${location.shown} cannot be ${done}: ${reason}. It is as it was.`, { cause });
+  }
+}
+
+async function sweepOnce(folder: OpenFolder, path: string, swept: Set<string>): Promise<void> {
+  if (swept.has(path)) return;
+  swept.add(path);
+  await sweepTemps(folder);
+}
+
+type Attributes = NonNullable<WriteOptions['attributes']>;
+
+async function writeTemp(
+  temp: string,
+  bytes: Uint8Array,
+  attributes: Attributes | undefined,
+  executable: boolean | undefined,
+): Promise<void> {
   // A new file gets what the umask leaves of 0666; a copy is private until it has its owner and mode.
-  const handle = await open(temp, TEMP_FLAGS, before === undefined ? 0o666 : 0o600);
+  const handle = await open(temp, TEMP_FLAGS, attributes === undefined ? 0o666 : 0o600);
   try {
     await handle.writeFile(bytes);
-    if (before !== undefined) await copyOwnerAndMode(handle, before);
+    if (attributes !== undefined) await copyOwnerAndMode(handle, attributes);
+    if (executable !== undefined) await setExecutable(handle, executable);
     await handle.datasync();
   } finally {
     await handle.close();
   }
 }
 
-async function copyOwnerAndMode(handle: FileHandle, before: Stats): Promise<void> {
+async function copyOwnerAndMode(handle: FileHandle, wanted: Attributes): Promise<void> {
   const own = await handle.stat();
-  let ownerKept = own.uid === before.uid && own.gid === before.gid;
+  let ownerKept = own.uid === wanted.uid && own.gid === wanted.gid;
   if (!ownerKept) {
-    ownerKept = await handle.chown(before.uid, before.gid).then(
+    ownerKept = await handle.chown(wanted.uid, wanted.gid).then(
       () => true,
       () => false, // Only root may give files away; the content matters more than the owner.
     );
   }
   // Set-id bits belong to the old owner: under another one they would hand out rights.
-  await handle.chmod(before.mode & (ownerKept ? 0o7777 : 0o777));
+  await handle.chmod(wanted.mode & (ownerKept ? 0o7777 : 0o777));
 }
 
-/** Device and inode of a folder that is still where the path was resolved to. */
-async function identityOf(folder: string, location: Location): Promise<string> {
-  if (foldCase(await realpath(folder)) !== foldCase(folder)) throw movedAway(location);
-  const { dev, ino } = await stat(folder);
-  return `${dev}:${ino}`;
-}
-
-function movedAway({ shown }: Location): ToolFailure {
-  return new ToolFailure('outside-workspace', `The folder of ${shown} was replaced meanwhile. Nothing was written.`);
+/** Who may read a program may run it. */
+async function setExecutable(handle: FileHandle, executable: boolean): Promise<void> {
+  const mode = (await handle.stat()).mode & 0o7777;
+  await handle.chmod(executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111);
 }
 
 async function refuseChanged(location: Location, { replaces }: WriteOptions): Promise<void> {
@@ -125,16 +240,5 @@ async function statOrUndefined(path: string): Promise<Stats | undefined> {
   } catch (thrown) {
     if (isSystemError(thrown, 'ENOENT')) return undefined;
     throw thrown;
-  }
-}
-
-/** Without this a power cut may forget the rename. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  try {
-    const handle = await open(folder, constants.O_RDONLY);
-    await handle.sync().finally(() => handle.close());
-  } catch {
-    // Not every system can do it. The file is in place for all who read it, so this is not a failure of the write.
   }
 }

@@ -1,4 +1,5 @@
 /** The tools that there are. A new one is a folder beside these and a line here. */
+import { applyPatchTool } from './apply-patch/tool.js';
 import { delegateTool } from './delegate/tool.js';
 import { editFileTool } from './edit-file/tool.js';
 import { listFilesTool } from './list-files/tool.js';
@@ -15,6 +16,7 @@ export function createTools(options: ShellOptions = {}): ReadonlyMap<string, Too
     listFilesTool,
     searchFilesTool,
     editFileTool,
+    applyPatchTool,
     writeFileTool,
     createShellTool(options),
     delegateTool,

@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'not permitted',
   ENOSPC: 'the disk is full',
+  EFBIG: 'the file would be larger than is allowed',
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the file system is read-only',
   EISDIR: 'it is a folder',

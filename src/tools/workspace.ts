@@ -4,8 +4,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, UsageError } from '../errors.js';
+import { type AnyChange, changeTogether } from './file-group.js';
 import { openRegularFile, readWhole } from './file-read.js';
-import { removeFile, writeAtomically } from './file-write.js';
 import { isInside, locateIn } from './locate.js';
 import { ToolFailure } from './types.js';
 
@@ -19,6 +19,17 @@ export type Location = {
 export type WriteOptions = {
   /** The bytes this write was worked out from; `null`: there was no file. Anything else on disk fails the write. */
   readonly replaces?: Uint8Array | null;
+  /** Owner and mode, where they are not those of the file that is replaced: of a file that is moved here, say. */
+  readonly attributes?: { readonly mode: number; readonly uid: number; readonly gid: number };
+  /** Makes it a program, or none; absent: as it was. */
+  readonly executable?: boolean;
+};
+
+/** One file of a change of several. `bytes` null removes it; `replaces` is what it must hold now, null where none may be. */
+export type FileChange = WriteOptions & {
+  readonly location: Location;
+  readonly bytes: Uint8Array | null;
+  readonly replaces: Uint8Array | null;
 };
 
 export type Workspace = {
@@ -53,8 +64,15 @@ export type Workspace = {
    * @throws {ToolFailure} `file-missing`, `not-a-file`, `outside-workspace`, `changed-on-disk`, `unwritable`.
    */
   remove(location: Location, options?: { readonly replaces?: Uint8Array }): Promise<void>;
+  /**
+   * Writes and removes several files, each at most once, all or none.
+   * @throws {ToolFailure} as `write` and `remove`; `not-restored` where a failure could not be undone in full.
+   */
+  changeTogether(changes: readonly FileChange[]): Promise<void>;
   /** Runs `work` while no other holder of the same path runs; in the order of the calls. */
   lock<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
+  /** The same for several paths at once, which may come in any order. */
+  lockAll<Result>(paths: readonly string[], work: () => Promise<Result>): Promise<Result>;
   /** SHA-256 (hex) of what was last read or written here as a whole; undefined when that is not known. */
   knownHash(location: Location): string | undefined;
   /** Notes what a reader that went through `open` saw; undefined when it did not see the whole file. */
@@ -75,10 +93,19 @@ export async function createWorkspace(options: {
   const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
   const readable: string[] = [];
   const hashes = new Map<string, string>();
+  const swept = new Set<string>();
+  const lock = createLocks();
 
   function remember(location: Location, hash: string | undefined): void {
     if (hash === undefined) hashes.delete(location.path);
     else hashes.set(location.path, hash);
+  }
+
+  async function change(changes: readonly AnyChange[]): Promise<void> {
+    for (const { location } of changes) refuseReadable(roots, location);
+    for (const { location } of changes) await options.keepBefore?.(location.path);
+    await changeTogether(changes, { swept });
+    for (const { location, bytes } of changes) remember(location, bytes === null ? undefined : hashOf(bytes));
   }
 
   return {
@@ -94,19 +121,11 @@ export async function createWorkspace(options: {
       remember(location, hashOf(bytes));
       return bytes;
     },
-    async write(location, bytes, writeOptions = {}) {
-      refuseReadable(roots, location);
-      await options.keepBefore?.(location.path);
-      await writeAtomically(location, bytes, writeOptions);
-      remember(location, hashOf(bytes));
-    },
-    async remove(location, removeOptions = {}) {
-      refuseReadable(roots, location);
-      await options.keepBefore?.(location.path);
-      await removeFile(location, removeOptions);
-      remember(location, undefined);
-    },
-    lock: createLocks(),
+    write: (location, bytes, writeOptions = {}) => change([{ ...writeOptions, location, bytes }]),
+    remove: (location, removeOptions = {}) => change([{ ...removeOptions, location, bytes: null }]),
+    changeTogether: change,
+    lock,
+    lockAll: (paths, work) => lockAll(lock, paths, work),
     knownHash: (location) => hashes.get(location.path),
     remember,
   };
@@ -130,6 +149,20 @@ async function realFolder(path: string): Promise<string> {
     throw new UsageError(`The folder ${path} cannot be used: ${messageOf(cause)}`, { cause });
   }
   throw new UsageError(`${path} is not a folder.`);
+}
+
+/** Always in the same order, so that no two holders wait for each other. */
+function lockAll<Result>(
+  lock: Workspace['lock'],
+  paths: readonly string[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const [last, ...others] = [...new Set(paths)].sort().reverse();
+  if (last === undefined) return work();
+  return others.reduce(
+    (inner, path) => () => lock(path, inner),
+    () => lock(last, work),
+  )();
 }
 
 /** One queue a path. A holder that throws lets the next one in. */

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { patchText } from '../../src/tools/apply-patch/patch-text.js';
+import { applyPatchTool } from '../../src/tools/apply-patch/tool.js';
 import { diffDisplay } from '../../src/tools/diff-display.js';
 import { applyEdits } from '../../src/tools/edit-file/apply-edits.js';
 import { editFileTool } from '../../src/tools/edit-file/tool.js';
@@ -250,5 +252,143 @@ describe('several edits', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('a patch', () => {
+  const ends = fc.constantFrom('\n', '\r\n');
+  const lineText = fc.constantFrom(
+    'a',
+    'b',
+    '',
+    '  c',
+    '\td',
+    'é',
+    '“q”',
+    'x – y',
+    'e ',
+    '$&',
+    'a\rb',
+    '\u2028',
+    '+',
+    '-x',
+    '@@',
+  );
+  const odd = fc.constantFrom(Buffer.from([0xe9]), Buffer.from([0xff, 0x80]), Buffer.from([0x93, 0x71]));
+  const asLine = fc.oneof(
+    { weight: 12, arbitrary: lineText.map((each) => Buffer.from(each)) },
+    { weight: 1, arbitrary: odd },
+  );
+  const file = fc.record({
+    bom: fc.boolean(),
+    lines: fc.array(fc.tuple(asLine, ends), { minLength: 1, maxLength: 14 }),
+    isOpen: fc.boolean(),
+  });
+  type File = {
+    readonly bom: boolean;
+    readonly lines: readonly (readonly [Buffer, string])[];
+    readonly isOpen: boolean;
+  };
+  const bytesOf = ({ bom, lines, isOpen }: File) =>
+    Buffer.concat([
+      Buffer.from(bom ? '\ufeff' : ''),
+      ...lines.flatMap(([line, end], index) => [line, Buffer.from(isOpen && index === lines.length - 1 ? '' : end)]),
+    ]);
+  const change = fc.record({
+    from: fc.nat(14),
+    before: fc.nat(3),
+    removed: fc.nat(3),
+    after: fc.nat(3),
+    added: fc.array(fc.constantFrom('NEW', 'MORE', '  in'), { maxLength: 3 }),
+  });
+
+  it('never changes a byte outside the lines that it names, whatever encoding and line ends they have', async () => {
+    let applied = 0;
+    await fc.assert(
+      fc.asyncProperty(file, change, async (given, { from, before, removed, after, added }) => {
+        const bytes = bytesOf(given);
+        const lines = given.lines.map(([line]) => line);
+        // Of what is no text the patch shows what a model would see.
+        const shown = lines.map((line) => line.toString());
+        const start = Math.min(from, lines.length - 1);
+        const cut = [start, start + before, start + before + removed, start + before + removed + after];
+        const [, keptTo = 0, removedTo = 0, end = 0] = cut;
+        const hunk = [
+          ...shown.slice(start, keptTo).map((line) => ` ${line}`),
+          ...shown.slice(keptTo, removedTo).map((line) => `-${line}`),
+          ...added.map((line) => `+${line}`),
+          ...shown.slice(removedTo, end).map((line) => ` ${line}`),
+        ];
+        const { call, get } = await bench({ f: bytes });
+        const patch = `*** Begin Patch\n*** Update File: f\n@@\n${hunk.join('\n')}\n*** End Patch`;
+        const { ok, output } = await call(applyPatchTool, { patch });
+        const now = await get('f');
+        if (!ok) {
+          expect(now).toEqual(bytes);
+          return;
+        }
+        if (shown.slice(start, end).length === 0) return;
+        applied++;
+        // It need not be the place that the patch was made from, but one that the patch fits: prefix and suffix say which.
+        const matched = Number(/line (\d+)/.exec(output)?.[1]);
+        expect(matched).toBeGreaterThan(0);
+        const [kept, gone] = [shown.slice(start, keptTo).length, shown.slice(keptTo, removedTo).length];
+        const fit = lines.map((_, at) => {
+          const head = bytesOf({ ...given, lines: given.lines.slice(0, at + kept), isOpen: false });
+          const rest = given.lines.slice(at + kept + gone);
+          const tail = bytesOf({ bom: false, lines: rest, isOpen: given.isOpen });
+          const isHead = now.subarray(0, head.length).equals(head);
+          const isTail = now.length >= head.length + tail.length && now.subarray(now.length - tail.length).equals(tail);
+          const middle = now.subarray(head.length, now.length - tail.length).toString();
+          return (
+            isHead &&
+            isTail &&
+            middle
+              .split(/\r?\n/)
+              .filter((line) => line !== '')
+              .join('|') === added.join('|')
+          );
+        });
+        const isAtEnd = now.subarray(0, bytes.length).equals(bytes);
+        expect(fit.includes(true) || isAtEnd).toBe(true);
+      }),
+      { numRuns: 600 },
+    );
+    expect(applied).toBeGreaterThan(50);
+  }, 120_000);
+
+  it('of several hunks has spans that account for every character that changed', () => {
+    let applied = 0;
+    const hunk = fc.record({ old: fc.array(lineText, { maxLength: 2 }), fresh: fc.array(lineText, { maxLength: 2 }) });
+    fc.assert(
+      fc.property(file, fc.array(hunk, { minLength: 1, maxLength: 3 }), (given, hunks) => {
+        const decoded = decodeText(bytesOf(given), 'f');
+        const asked = hunks.map(({ old, fresh }) => ({
+          header: '@@',
+          anchors: [],
+          atEnd: false,
+          lines: [
+            ...old.map((line) => ({ sign: '-' as const, text: line })),
+            ...fresh.map((line) => ({ sign: '+' as const, text: line })),
+          ],
+        }));
+        let patched: ReturnType<typeof patchText>;
+        try {
+          patched = patchText(decoded, asked, 'f');
+        } catch (thrown) {
+          if (thrown instanceof ToolFailure) return;
+          throw thrown;
+        }
+        applied++;
+        let [oldAt, at] = [0, 0];
+        const last = { oldStart: decoded.text.length, start: patched.text.length, oldEnd: 0, end: 0 };
+        for (const span of [...patched.spans, last]) {
+          expect(patched.text.slice(at, span.start)).toBe(decoded.text.slice(oldAt, span.oldStart));
+          [oldAt, at] = [span.oldEnd, span.end];
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    expect(applied).toBeGreaterThan(100);
   });
 });

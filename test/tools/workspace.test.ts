@@ -232,7 +232,171 @@ describe('write', () => {
   });
 });
 
+describe('remove', () => {
+  it('takes a file away, and forgets its hash', async () => {
+    const { workspace, root } = await bench({ 'd/a': 'a', b: 'b' });
+    const location = await workspace.locate('d/a');
+    await workspace.read(location, 10);
+    await workspace.remove(location, { replaces: Buffer.from('a') });
+    expect([await readdir(root, { recursive: true }), workspace.knownHash(location)]).toEqual([['b', 'd'], undefined]);
+  });
+
+  it.each<[string, string, string | undefined, string]>([
+    ['a missing file', 'none', undefined, 'file-missing'],
+    ['a file in a missing folder, which is not made', 'x/none', undefined, 'file-missing'],
+    ['a folder', 'd', undefined, 'not-a-file'],
+    ['a pipe', 'pipe', undefined, 'not-a-file'],
+    ['a file that is another by now', 'd/a', 'other', 'changed-on-disk'],
+  ])('refuses %s', async (_, name, replaces, code) => {
+    const { workspace, root, path } = await bench({ 'd/a': 'a' });
+    execFileSync('mkfifo', [path('pipe')]);
+    const options = replaces === undefined ? {} : { replaces: Buffer.from(replaces) };
+    expect(await failureOf(workspace.remove(await workspace.locate(name), options))).toBe(code);
+    expect((await readdir(root, { recursive: true })).sort()).toEqual(['d', 'd/a', 'pipe']);
+  });
+
+  it('refuses a file whose folder became a link after the path was resolved', async () => {
+    const { workspace, root, path } = await bench({ 'd/a': 'a' });
+    const outside = join(dirname(root), 'out');
+    await mkdir(outside);
+    await writeFile(join(outside, 'a'), 'theirs');
+    const location = await workspace.locate('d/a');
+    await rename(path('d'), path('old'));
+    await symlink(outside, path('d'));
+    expect(await failureOf(workspace.remove(location))).toBe('outside-workspace');
+    expect([await readdir(outside), await readdir(path('old'))]).toEqual([['a'], ['a']]);
+  });
+});
+
+describe('a change of several files', () => {
+  async function planned() {
+    const place = await bench({ a: 'a', 'd/b': 'b', c: 'c' });
+    await chmod(place.path('a'), 0o750);
+    await chmod(place.path('d/b'), 0o640);
+    const [a, b, n, c] = await Promise.all(['a', 'd/b', 'x/y/n', 'c'].map((name) => place.workspace.locate(name)));
+    if (!a || !b || !n || !c) throw new Error('There are four.');
+    const bytes = (text: string) => Buffer.from(text);
+    const changes = [
+      { location: a, bytes: bytes('A'), replaces: bytes('a') },
+      { location: n, bytes: bytes('n'), replaces: null },
+      { location: b, bytes: null, replaces: bytes('b') },
+      { location: c, bytes: bytes('C'), replaces: bytes('c') },
+    ];
+    return { ...place, changes };
+  }
+
+  it('makes all of them', async () => {
+    const { workspace, changes, root, text } = await planned();
+    await workspace.changeTogether(changes);
+    expect((await readdir(root, { recursive: true })).sort()).toEqual(['a', 'c', 'd', 'x', 'x/y', 'x/y/n']);
+    expect([await text('a'), await text('c'), await text('x/y/n')]).toEqual(['A', 'C', 'n']);
+  });
+
+  it('takes back what was made, with mode and folders, when the last one fails', async () => {
+    const { workspace, changes, root, text, path, put } = await planned();
+    await put('c', 'theirs');
+    expect(await failureOf(workspace.changeTogether(changes))).toBe('changed-on-disk');
+    expect((await readdir(root, { recursive: true })).sort()).toEqual(['a', 'c', 'd', 'd/b']);
+    expect([await text('a'), await text('d/b'), await text('c')]).toEqual(['a', 'b', 'theirs']);
+    const modes = await Promise.all(['a', 'd/b'].map(async (name) => (await stat(path(name))).mode & 0o777));
+    expect(modes).toEqual([0o750, 0o640]);
+  });
+
+  it('says loudly which file it could not put back, and puts the others back', async () => {
+    const place = await planned();
+    const [first, ...others] = place.changes;
+    // Somebody else changes what we just wrote, before the change after it fails.
+    const meddling = Object.defineProperty({ ...others[2], location: { ...others[2]?.location } }, 'replaces', {
+      enumerable: true,
+      get: () => Buffer.from('never'),
+    });
+    let isWritten = false;
+    const meddle = async () => {
+      for (let tries = 0; !isWritten && tries < 10_000; tries++) {
+        if ((await readFile(place.path('a'), 'utf8')) === 'A') {
+          await writeFile(place.path('a'), 'meddled');
+          isWritten = true;
+        }
+      }
+    };
+    const slow = Array.from({ length: 40 }, (_, index) => ({
+      location: { path: place.path(`s${index}`), shown: `s${index}`, exists: false },
+      bytes: Buffer.from('s'),
+      replaces: null,
+    }));
+    const change = place.workspace.changeTogether([
+      ...(first ? [first] : []),
+      ...slow,
+      ...others.slice(0, 2),
+      meddling as (typeof place.changes)[number],
+    ]);
+    const [failed] = await Promise.allSettled([change, meddle()]);
+    expect(isWritten).toBe(true);
+    expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'not-restored' } });
+    expect(String((failed as PromiseRejectedResult).reason)).toContain('a is still changed and could not be put back');
+    expect([await place.text('a'), await place.text('d/b'), await place.text('c')]).toEqual(['meddled', 'b', 'c']);
+    expect((await readdir(place.root)).sort()).toEqual(['a', 'c', 'd']);
+  });
+
+  it('asks the keeper about every file before the first is touched, and stops where it can not keep one', async () => {
+    const { root } = await bench({ a: 'a', b: 'b' });
+    const kept: string[] = [];
+    const workspace = await createWorkspace({
+      root,
+      keepBefore: async (path) => {
+        kept.push(`${path.slice(root.length + 1)}=${await readFile(path, 'utf8')}`);
+        if (path.endsWith('b')) throw new Error('no room to keep it');
+      },
+    });
+    const changes = ['a', 'b'].map(async (name) => ({
+      location: await workspace.locate(name),
+      bytes: null,
+      replaces: Buffer.from(name),
+    }));
+    await expect(workspace.changeTogether(await Promise.all(changes))).rejects.toThrow('no room to keep it');
+    expect([kept, (await readdir(root)).sort()]).toEqual([
+      ['a=a', 'b=b'],
+      ['a', 'b'],
+    ]);
+  });
+});
+
+describe('what a killed process left', () => {
+  it('goes with the next write in that folder, and nothing else does', async () => {
+    const gone = Number(execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }));
+    const stale = `.chatcli-${gone}-0123456789ab.tmp`;
+    const living = `.chatcli-${process.ppid}-0123456789ab.tmp`;
+    const own = `.chatcli-${process.pid}-0123456789ab.tmp`;
+    const names = [stale, living, own, `.chatcli-${gone}-0123456789ab.bak`, `chatcli-${gone}-01.tmp`, 'd/keep'];
+    const { workspace, put, path } = await bench(Object.fromEntries(names.map((name) => [name, 'x'])));
+    await put(`d/${stale}`, 'x');
+    await mkdir(path(`.chatcli-${gone}-aaaaaaaaaaaa.tmp`));
+    await symlink('d/keep', path(`.chatcli-${gone}-bbbbbbbbbbbb.tmp`));
+    const before = (await readdir(path('.'))).filter((name) => name !== stale);
+    await workspace.write(await workspace.locate('n'), Buffer.from('n'));
+    expect((await readdir(path('.'))).sort()).toEqual([...before, 'n'].sort());
+    expect((await readdir(path('d'))).sort()).toEqual([stale, 'keep']);
+  });
+});
+
 describe('lock', () => {
+  it('of several paths waits for each of them, whatever the order they are given in', async () => {
+    const { workspace } = await bench();
+    const done: string[] = [];
+    const hold = (paths: readonly string[], name: string) =>
+      workspace.lockAll(paths, async () => {
+        done.push(`${name}+`);
+        await delay(5);
+        done.push(`${name}-`);
+      });
+    await Promise.all([hold(['a', 'b'], '1'), hold(['b', 'a'], '2'), hold(['b', 'c', 'b'], '3'), hold([], '4')]);
+    const others = done.filter((step) => !step.startsWith('4'));
+    expect(others.map((_, index) => (index % 2 === 0 ? `${others[index]?.[0]}-` === others[index + 1] : true))).toEqual(
+      others.map(() => true),
+    );
+    expect(done).toHaveLength(8);
+  });
+
   it('runs the holders of one path in the order of their calls, those of others beside them', async () => {
     const { workspace } = await bench();
     const done: string[] = [];

@@ -4,19 +4,26 @@ import { type NearestBlock, nearestBlock } from './nearest-block.js';
 const MAX_SHOWN_LINES = 8; // Enough to recognise the place; read_file shows the rest.
 const MAX_SHOWN_CHARACTERS = 160;
 
+/** What the texts are called by the tool that looked for them. */
+export type MissWords = { readonly old: string; readonly new: string };
+
+const EDIT_WORDS: MissWords = { old: 'old_string', new: 'new_string' };
+
 /** Sentences and a numbered excerpt. Both texts have LF line ends. */
-export function explainMiss(text: string, old: string, replacement: string): string {
+export function explainMiss(text: string, old: string, replacement: string, words = EDIT_WORDS): string {
   const lines = text.split('\n');
-  const hints = [alreadyThere(text, replacement), pastedAround(text, old)].filter((hint) => hint !== undefined);
+  const hints = [alreadyThere(text, replacement, words), pastedAround(text, old, words)].filter(
+    (hint) => hint !== undefined,
+  );
   const nearest = nearestBlock(lines, old.split('\n'));
-  const near = nearest === undefined ? 'Nothing in the file is like it.' : describeBlock(lines, old, nearest);
+  const near = nearest === undefined ? 'Nothing in the file is like it.' : describeBlock(lines, old, nearest, words);
   return [...hints, near, 'Read the place with read_file and copy it exactly, without the line numbers.'].join('\n');
 }
 
-function alreadyThere(text: string, replacement: string): string | undefined {
+function alreadyThere(text: string, replacement: string, words: MissWords): string | undefined {
   const at = replacement.trim().length < 4 ? -1 : text.indexOf(replacement);
   if (at === -1) return undefined;
-  return `new_string is in the file already, at line ${text.slice(0, at).split('\n').length}: the change may have been made before.`;
+  return `${words.new} is in the file already, at line ${text.slice(0, at).split('\n').length}: the change may have been made before.`;
 }
 
 type Wrapping = { readonly what: string; readonly strip: (old: string) => string };
@@ -53,49 +60,50 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#39;': "'",
 };
 
-function pastedAround(text: string, old: string): string | undefined {
-  if (/^(<{5,} SEARCH|>{5,} REPLACE)/m.test(old)) return 'old_string has SEARCH/REPLACE marks in it: leave them out.';
+function pastedAround(text: string, old: string, words: MissWords): string | undefined {
+  if (/^(<{5,} SEARCH|>{5,} REPLACE)/m.test(old)) return `${words.old} has SEARCH/REPLACE marks in it: leave them out.`;
   const found = WRAPPINGS.find(({ strip }) => {
     const stripped = strip(old);
     return stripped !== old && stripped.trim() !== '' && text.includes(stripped);
   });
   if (found !== undefined)
-    return `old_string has ${found.what} that the file does not have: leave them out, in new_string too.`;
-  if (/^\s*(\.\.\.|…)\s*$/m.test(old)) return 'old_string leaves lines out ("..."): it must be the whole text.';
+    return `${words.old} has ${found.what} that the file does not have: leave them out, in ${words.new} too.`;
+  if (/^\s*(\.\.\.|…)\s*$/m.test(old)) return `${words.old} leaves lines out ("..."): it must be the whole text.`;
   return old.endsWith('\n') && text.endsWith(old.slice(0, -1))
     ? 'The last line of the file does not end in a newline.'
     : undefined;
 }
 
-function describeBlock(lines: readonly string[], old: string, block: NearestBlock): string {
+function describeBlock(lines: readonly string[], old: string, block: NearestBlock, words: MissWords): string {
   const oldLines = old.split('\n');
   const length = Math.min(oldLines.length - block.oldFrom, MAX_SHOWN_LINES, lines.length - block.from);
   const shown = Array.from({ length }, (_, index) => block.from + index).map(
     (index) => `${index + 1}│${clip(lines[index] ?? '', 0)}`,
   );
   const range = length === 1 ? `line ${block.from + 1}` : `lines ${block.from + 1}-${block.from + length}`;
-  return [`Nearest: ${range}:`, ...shown, ...firstDifference(lines, oldLines, block)].join('\n');
+  return [`Nearest: ${range}:`, ...shown, ...firstDifference(lines, oldLines, block, words)].join('\n');
 }
 
 function firstDifference(
   lines: readonly string[],
   oldLines: readonly string[],
   block: NearestBlock,
+  words: MissWords,
 ): readonly string[] {
   for (let index = block.oldFrom; index < oldLines.length; index++) {
     const wanted = oldLines[index] ?? '';
     const at = block.from + index - block.oldFrom;
     const there = lines[at];
-    if (there === undefined) return [`The file ends before line ${index + 1} of old_string.`];
+    if (there === undefined) return [`The file ends before line ${index + 1} of ${words.old}.`];
     const from = index === block.oldFrom ? startIn(there, wanted, block.column) : 0;
     const shared = sharedLength(there.slice(from), wanted);
     // The last line of old_string may stop anywhere in the file's line.
     if (shared === wanted.length && (index === oldLines.length - 1 || from + shared === there.length)) continue;
     const column = from + shared;
     return [
-      `First difference: line ${at + 1}, column ${column + 1}: the file has ${nameOf(there, column)}, old_string has ${nameOf(wanted, shared)}.`,
-      `  file:       ${visible(clip(there, column))}`,
-      `  old_string: ${visible(clip(wanted, shared))}`,
+      `First difference: line ${at + 1}, column ${column + 1}: the file has ${nameOf(there, column)}, ${words.old} has ${nameOf(wanted, shared)}.`,
+      `  ${'file:'.padEnd(words.old.length + 1)} ${visible(clip(there, column))}`,
+      `  ${words.old}: ${visible(clip(wanted, shared))}`,
     ];
   }
   return [];

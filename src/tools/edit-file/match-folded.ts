@@ -85,7 +85,8 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
 const FULL_WIDTH_PUNCTUATION = /[\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff5e]/;
 const FULL_WIDTH_SHIFT = 0xfee0;
 
-function foldLookAlikes(cluster: string): string {
+/** A character, with the marks that combine with it, as the plain one that it looks like. */
+export function foldLookAlikes(cluster: string): string {
   const composed = cluster.normalize('NFC');
   const known = LOOK_ALIKES.get(composed);
   if (known !== undefined) return known;
