@@ -1,8 +1,9 @@
 /** Compares what rules name with the commands that an analysis found. */
+
+import { programName } from './program-name.js';
 import { analyzeCommand, type ShellAnalysis } from './shell-analysis.js';
 import { gitWithoutGlobals } from './shell-git.js';
 import type { ShellWord } from './shell-parse.js';
-import { programName } from './shell-unwrap.js';
 
 /**
  * The words of a rule's command, e.g. of `npm run *`: a last `*` stands for any further words, `:*` is read as ` *`.

@@ -16,6 +16,9 @@ export type ParsedCommand = {
   readonly input?: ShellWord;
 };
 
+/** What a command runs beside itself: a command; text that a shell reads; null for one that can't be told. */
+export type Inner = ParsedCommand | string | null;
+
 export type ParsedText = {
   readonly commands: readonly ParsedCommand[];
   /** What bash would not take, or what is too deep to be followed. */

@@ -1,9 +1,8 @@
 /** What the commands that run other commands run: `ls` of `env A=b ls`, of `find . -exec ls ';'`, of `sh -c ls`. */
-import type { ParsedCommand, ShellWord } from './shell-parse.js';
+import { programName } from './program-name.js';
+import { inGit } from './shell-git.js';
+import type { Inner, ParsedCommand, ShellWord } from './shell-parse.js';
 import { WRAPPERS, type Wrapper } from './shell-wrappers.js';
-
-/** A command; text that a shell reads; null for one that can't be told. */
-export type Inner = ParsedCommand | string | null;
 
 /** What `command` runs beside itself, one step inwards. */
 export function unwrap(command: ParsedCommand): readonly Inner[] {
@@ -16,18 +15,11 @@ export function unwrap(command: ParsedCommand): readonly Inner[] {
   return READERS.get(name)?.(command) ?? [];
 }
 
-/** A program's name without the folder and the ending of Windows, in lower case: not every file system tells cases apart. */
-export function programName(program: string): string {
-  return program
-    .replace(/^.*[\\/]/s, '')
-    .replace(/\.exe$/i, '')
-    .toLowerCase();
-}
-
 const SHELLS = new Set('sh bash zsh dash ksh mksh ash yash rbash'.split(' '));
 
 const READERS: ReadonlyMap<string, (command: ParsedCommand) => readonly Inner[]> = new Map([
   ['find', ({ words, spelled }) => inFind(words, spelled)],
+  ['git', ({ words }) => inGit(words)],
   ['eval', ({ words }) => [joined(words.slice(words[1] === '--' ? 2 : 1))]],
   ['trap', ({ words }) => inTrap(words)],
   ['alias', ({ words }) => words.slice(1).map(aliasValue)],
