@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
 import { flagHint } from '../permissions/command-hint.js';
 import { decide } from '../permissions/policy.js';
-import { nearestRealPath } from '../permissions/real-path.js';
+import { isFolder, nearestRealPath } from '../permissions/real-path.js';
 import { parseRuleList, sessionRule } from '../permissions/rules.js';
 import type { ApprovalMode, Decision, Request, Rule } from '../permissions/types.js';
 import type { Worker } from '../workers/types.js';
@@ -44,6 +44,7 @@ export function createPermissions({ intent, config, canAsk, roots }: PermissionO
         canAsk,
         roots,
         realPath: nearestRealPath,
+        isFolder,
         howToAllow: flagHint,
       }),
     ask: async (question, put) => {

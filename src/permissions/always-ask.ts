@@ -1,8 +1,14 @@
 /**
- * Commands that no mode runs without a question: what they do cannot be taken back. A scan of the text, wide on
- * purpose and not a boundary: whoever wants to hide a command from it can. It decides when to ask, nothing else.
+ * Commands that no mode runs without a question: what they do cannot be taken back. It looks at the words of every command
+ * in the line; where those can't be told, at its text. It decides when to ask, and is no boundary: whoever wants to
+ * hide a command from it can.
  */
+import { gitDanger, gitDestroys } from './always-ask-git.js';
+import { dangerInText, dangerOfText } from './always-ask-text.js';
 import { windowsAskReason } from './always-ask-windows.js';
+import { programDanger, programDestroys } from './always-ask-words.js';
+import { analyzeCommand, type SimpleCommand } from './shell-analysis.js';
+import { hasUnreadableProgram } from './shell-match.js';
 
 const MAX_CHARACTERS = 10_000; // longer ones nobody reads, and the scan would take its time.
 
@@ -15,13 +21,24 @@ export function alwaysAskReason(command: string, isUnread = false): string | und
   if (hasInvisible(command)) return 'it holds characters that cannot be seen';
   // Quotes and backslashes only hide a name (`\rm`, `"rm"`); a continued line is one line.
   const plain = command.replace(/\\\r?\n/g, '').replace(/["'\\]/g, '');
-  if (!isUnread) return dangerOf(plain);
-  return dangerOf(plain) ?? dangerOf(plain.toLowerCase()) ?? windowsAskReason(plain);
+  if (isUnread) return dangerOfText(plain) ?? dangerOfText(plain.toLowerCase()) ?? windowsAskReason(plain);
+  const analysis = analyzeCommand(command);
+  const { commands, opaque } = analysis;
+  for (const one of commands) {
+    const reason = dangerOf(one);
+    if (reason !== undefined) return reason;
+  }
+  if (hasUnreadableProgram(analysis) && commands.some(isDownload)) return 'it runs what it downloads';
+  const isUncertain = opaque !== undefined || commands.some(({ words }) => words.includes(null));
+  return isUncertain ? dangerOfText(plain) : dangerInText(plain);
 }
 
-function dangerOf(plain: string): string | undefined {
-  if (!MENTION.test(plain)) return undefined;
-  return DANGERS.find(({ pattern }) => pattern.test(plain))?.reason;
+/** Whether a command may overwrite or remove work that is nowhere else, so that a copy of it is worth the time. */
+export function destroysWork(command: string): boolean {
+  const analysis = analyzeCommand(command);
+  const { commands, opaque } = analysis;
+  if (opaque !== undefined || hasUnreadableProgram(analysis)) return true;
+  return commands.some(({ words, spelled }) => programDestroys(words, spelled) || gitDestroys(words));
 }
 
 /** Whether a text holds control, direction or other characters that are not shown as they are. */
@@ -29,95 +46,10 @@ export function hasInvisible(text: string): boolean {
   return /[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(text);
 }
 
-// Where a program's name may stand: at the start of a command, or behind a word that runs what follows.
-const WRAPPERS =
-  'then|do|else|xargs|env|exec|command|builtin|nohup|time|timeout|nice|ionice|setsid|stdbuf|eval|busybox|-exec|-execdir|-c';
-const START = String.raw`(?:^|[;&|({\x60\n!]|(?:^|\s)(?:${WRAPPERS})(?:\s+-\S+|\s+\d\S*)*\s)\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:[^\s;&|(){}\x60!]*/)?`;
-/** Anything up to the end of the simple command. */
-const REST = String.raw`[^;&|\n]*`;
-const GIT = String.raw`git(?:\s+(?:-[Cc]\s+\S+|--?[a-z-]+(?:=\S+)?))*\s+`;
-
-type Danger = {
-  /** What every text that fits the pattern has somewhere in it. */
-  readonly mention: string;
-  readonly pattern: RegExp;
-  readonly reason: string;
-};
-
-function program(names: string, rest = ''): Pick<Danger, 'mention' | 'pattern'> {
-  return { mention: names, pattern: new RegExp(String.raw`${START}(?:${names})(?=$|[\s;&|)}\x60])${rest}`) };
+function dangerOf({ words, spelled, redirects }: SimpleCommand): string | undefined {
+  return programDanger(words, spelled, redirects) ?? gitDanger(words);
 }
 
-function git(rest: string): Pick<Danger, 'mention' | 'pattern'> {
-  return { mention: 'git', pattern: new RegExp(`${START}${GIT}(?:${rest})`) };
+function isDownload({ words }: SimpleCommand): boolean {
+  return /(?:^|\/)(?:curl|wget)(?:\.exe)?$/i.test(words[0] ?? '');
 }
-
-const DANGERS: readonly Danger[] = [
-  {
-    ...program('rm', String.raw`${REST}\s(?:-[A-Za-z]*[rR][A-Za-z]*|--rec[a-z]*)(?=$|[\s;&|)}\x60])`),
-    reason: 'it deletes folders with all that is in them',
-  },
-  {
-    ...program('find', String.raw`${REST}\s(?:-delete|-exec(?:dir)?\s+(?:\S*/)?(?:rm|shred))(?=$|\s)`),
-    reason: 'it deletes what it finds',
-  },
-  { ...program('shred|wipe|srm'), reason: 'it destroys files for good' },
-  {
-    ...program('sudo|doas|su|pkexec|runuser'),
-    reason: 'it runs with the rights of another user',
-  },
-  {
-    ...program(String.raw`dd|mkfs[.\w]*|mke2fs|mkswap|fdisk|sfdisk|cfdisk|parted|wipefs|blkdiscard|diskutil|hdparm`),
-    reason: 'it works on disks',
-  },
-  { mention: '/dev/', pattern: />\s*\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper\/)/, reason: 'it writes to a disk' },
-  { ...program('shutdown|reboot|halt|poweroff|telinit'), reason: 'it stops the machine' },
-  {
-    ...program('chmod|chown|chgrp', String.raw`${REST}\s(?:-[A-Za-z]*R|--recursive)`),
-    reason: 'it changes the rights of whole folders',
-  },
-  {
-    ...git(
-      [
-        String.raw`reset\b${REST}\s--(?:hard|merge|keep)`,
-        'clean\\b',
-        String.raw`checkout\b${REST}\s(?:--(?=\s|$)|-f\b|--force\b|\.(?=\s|$))`,
-        String.raw`switch\b${REST}\s(?:-f\b|--force\b|--discard-changes)`,
-        'restore\\b',
-        String.raw`stash\s+(?:drop|clear)`,
-      ].join('|'),
-    ),
-    reason: 'it throws away changes that are not committed',
-  },
-  {
-    ...git(
-      [
-        String.raw`push\b${REST}\s(?:-[a-zA-Z]*[fd][a-zA-Z]*(?=$|\s)|--force|--mirror|--delete|--prune|\+\S|:\S)`,
-        String.raw`branch\b${REST}\s(?:-[a-zA-Z]*[DM][a-zA-Z]*|--delete)(?=$|\s)`,
-        String.raw`tag\b${REST}\s(?:-d|--delete)(?=$|\s)`,
-        'rebase\\b|filter-branch\\b|filter-repo\\b|update-ref\\b|replace\\b|gc\\b|prune\\b',
-        String.raw`commit\b${REST}\s--amend`,
-        String.raw`reflog\s+(?:expire|delete)`,
-      ].join('|'),
-    ),
-    reason: 'it rewrites or removes history',
-  },
-  {
-    mention: 'curl|wget',
-    pattern: /\b(?:curl|wget)\b[^;&\n]*\|\s*(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b/,
-    reason: 'it runs what it downloads',
-  },
-  {
-    mention: String.raw`\.(?:ssh|aws|gnupg|netrc|git-credentials)|/proc/`,
-    pattern: /(?:^|[\s=/~])\.(?:ssh|aws|gnupg|netrc|git-credentials)(?=$|[\s/;&|)}])|\/proc\/[^\s]*\/environ\b/,
-    reason: 'it touches credentials',
-  },
-  {
-    ...program('npm|pnpm|yarn|cargo|twine|gem', String.raw`${REST}\s(?:publish|unpublish|yank)\b`),
-    reason: 'it publishes',
-  },
-  { mention: ':', pattern: /:\s*\(\s*\)\s*\{[^}]*:\s*\|\s*:/, reason: 'it multiplies itself until the machine stops' },
-];
-
-// The patterns take 4 ms to compile, when they are first tried; most commands mention nothing of what they look for.
-const MENTION = new RegExp(DANGERS.map(({ mention }) => mention).join('|'));

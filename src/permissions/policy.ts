@@ -5,8 +5,8 @@ import { exactRule } from './command-hint.js';
 import { isProtectedPath } from './protected-paths.js';
 import { ruleAllows, ruleDenies, sessionRule, unreadShell } from './rules.js';
 import { isSecretFile } from './secret-files.js';
-import { literalWords } from './shell-parse.js';
-import { isReadOnlyCommand, pathOperands } from './shell-table.js';
+import { pathWords } from './shell-secrets.js';
+import { readOnlyOperands } from './shell-table.js';
 import type { ApprovalMode, Decision, HowToAllow, Request, RuleSet, Subject } from './types.js';
 
 export type PolicyContext = {
@@ -21,6 +21,8 @@ export type PolicyContext = {
   readonly roots: readonly string[];
   /** Follows links of an absolute path, e.g. `nearestRealPath`. Without it only names are judged. */
   readonly realPath?: (path: string) => string;
+  /** Whether an absolute path is a folder. */
+  readonly isFolder?: (path: string) => boolean;
   /** For the end of a denial. */
   readonly howToAllow: HowToAllow;
 };
@@ -79,10 +81,12 @@ function isReadOnlyCall(request: Request, context: PolicyContext): boolean {
   if (request.permission !== 'execute' || request.subjects.length === 0) return false;
   if (unreadShell(request) !== undefined) return false;
   return request.subjects.every((subject) => {
-    if (subject.kind !== 'command' || !isReadOnlyCommand(subject.command)) return false;
-    const operands = pathOperands(literalWords(subject.command) ?? []);
-    if (operands.some((operand) => operand.split('/').includes('..'))) return false;
-    const paths = [workingFolder(subject, context), ...operandPaths(subject, context)];
+    if (subject.kind !== 'command') return false;
+    const operands = readOnlyOperands(subject.command);
+    if (operands === undefined || operands.some(({ path }) => path.split('/').includes('..'))) return false;
+    const folder = workingFolder(subject, context);
+    if (operands.some(({ path, mustBeFile }) => mustBeFile && context.isFolder?.(resolve(folder, path)))) return false;
+    const paths = [folder, ...operands.map(({ path }) => resolve(folder, path))];
     return paths.every((path) => isInside(path, context) && !isSecret(path, context));
   });
 }
@@ -98,10 +102,10 @@ function rootIn({ roots }: PolicyContext): string {
   return roots[0] ?? sep;
 }
 
-/** The paths that a command of the read-only table names, absolute. */
-function operandPaths(subject: CommandSubject, context: PolicyContext): string[] {
+/** A secret file that a command names, as far as that can be told. */
+function secretWord(subject: CommandSubject, context: PolicyContext): string | undefined {
   const folder = workingFolder(subject, context);
-  return pathOperands(literalWords(subject.command) ?? []).map((operand) => resolve(folder, operand));
+  return pathWords(subject.command).find((word) => isSecret(resolve(folder, word), context));
 }
 
 function isInside(path: string, context: PolicyContext): boolean {
@@ -131,7 +135,7 @@ function guardOf(request: Request, context: PolicyContext): Guard | undefined {
       const why = alwaysAskReason(subject.command, subject.shell !== undefined);
       if (why !== undefined)
         return { rule: 'always ask', reason: `The command needs a question in every mode: ${why}.` };
-      const secret = operandPaths(subject, context).find((path) => isSecret(path, context));
+      const secret = secretWord(subject, context);
       if (secret !== undefined) return secretGuard(secret);
     }
     if (subject.kind === 'path') {

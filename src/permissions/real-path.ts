@@ -1,5 +1,5 @@
 /** Where a path leads on disk; for the policy, which itself looks at no disk. */
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /**
@@ -16,5 +16,14 @@ export function nearestRealPath(path: string): string {
       if (parent === existing) return path;
       existing = parent;
     }
+  }
+}
+
+/** Whether a path is a folder, or a link to one. */
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }

@@ -1,7 +1,7 @@
 /** The grammar of permission rules: `tool` or `tool(spec)`. Deciding by them is `policy.ts`'s. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import { literalWords } from './shell-parse.js';
+import { literalWords } from './shell-analysis.js';
 import type { Request, Rule, Subject } from './types.js';
 
 /** What each name in a rule covers. Our classes and tools, and the names that users of Claude Code have in their files. */

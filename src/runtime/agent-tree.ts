@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Emitter, Redactor } from '../events/emitter.js';
 import { decide } from '../permissions/policy.js';
-import { nearestRealPath } from '../permissions/real-path.js';
+import { isFolder, nearestRealPath } from '../permissions/real-path.js';
 import { sessionRule } from '../permissions/rules.js';
 import { childEnvironment } from '../permissions/secrets.js';
 import type { HowToAllow, Rule } from '../permissions/types.js';
@@ -64,6 +64,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     canAsk: approve !== undefined,
     roots: workspace.roots,
     realPath: nearestRealPath,
+    isFolder,
     howToAllow,
   };
   const tree: RunTree = {

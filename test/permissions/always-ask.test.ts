@@ -113,8 +113,8 @@ describe('alwaysAskReason', () => {
     ['assignments', 'a=b '.repeat(2_400)],
     ['numbers behind timeout', `timeout ${'1 '.repeat(4_900)}`],
   ])('takes no time for %s', (_name, command) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     alwaysAskReason(command);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(process.cpuUsage(start).user).toBeLessThan(500_000);
   });
 });

@@ -45,7 +45,11 @@ describe('the modes, with somebody to ask and without', () => {
     ['a plan update', plan, 'allow allow allow allow', 'allow allow allow allow'],
     ['a read-only command', shell('ls -la src'), 'allow allow allow allow', 'allow allow allow allow'],
     ['another command', shell('npm test'), 'deny ask ask allow', 'deny deny deny allow'],
-    ['a chain of read-only commands', shell('ls && pwd'), 'deny ask ask allow', 'deny deny deny allow'],
+    ['a chain of read-only commands', shell('ls && pwd'), 'allow allow allow allow', 'allow allow allow allow'],
+    ['a chain with another command', shell('ls && npm test'), 'deny ask ask allow', 'deny deny deny allow'],
+    ['a chain into a folder', shell('cd src && ls | head -5'), 'allow allow allow allow', 'allow allow allow allow'],
+    ['a secret file by any command', shell('cp .env copy'), 'deny ask ask ask', 'deny deny deny deny'],
+    ['a secret file by a redirect', shell('node x.js < .env'), 'deny ask ask ask', 'deny deny deny deny'],
     ['an edit', file('edit_file', 'write', 'src/a.ts'), 'deny ask allow allow', 'deny deny allow allow'],
     ['a fetch', fetchUrl, 'deny ask ask allow', 'deny deny deny allow'],
     ['a protected path', file('write_file', 'write', '.git/hooks/x'), 'deny ask ask ask', 'deny deny deny deny'],
@@ -267,7 +271,7 @@ describe('what a decision says', () => {
   });
 
   it('every rule that it offers or hints at allows that command', () => {
-    for (const command of ['npm test', 'a, b', 'echo "x, (y"', 'a\nb', 'f() { g; }; f']) {
+    for (const command of ['npm test', 'a, b', 'node "x, (y"', 'a\nb', 'f() { g; }; f']) {
       const decision = decide(shell(command), context());
       const rule = decision.kind === 'ask' ? decision.rule : undefined;
       expect(decide(shell(command), context({ canAsk: false, allow: [rule ?? ''] }))).toEqual({ kind: 'allow', rule });
@@ -303,7 +307,7 @@ describe('what a decision says', () => {
   });
 
   it('does not repeat a long command', () => {
-    const decision = decide(shell(`echo ${'x'.repeat(5_000)}`), context({ canAsk: false }));
+    const decision = decide(shell(`node ${'x'.repeat(5_000)}`), context({ canAsk: false }));
     expect(decision).toMatchObject({ kind: 'deny' });
     expect(JSON.stringify(decision).length).toBeLessThan(400);
   });

@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { access, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, relative, sep } from 'node:path';
+import { analyzeCommand } from '../../permissions/shell-analysis.js';
 import { isReadOnlyCommand } from '../../permissions/shell-table.js';
 import type { ToolContext } from '../types.js';
 
@@ -18,9 +19,36 @@ export async function environmentOf(
   const environment = { ...context.childEnvironment };
   if (!isRead || !isReadOnlyCommand(command)) return environment;
   environment.PATH = await pathOutside(context.workspace.roots, environment.PATH ?? '');
-  if (/^ *['"]?rg\b/.test(command)) environment.RIPGREP_CONFIG_PATH = await writeRipgrepConfig(context);
-  return environment;
+  const programs = new Set(analyzeCommand(command).commands.map(({ words }) => words[0]));
+  if (programs.has('rg')) environment.RIPGREP_CONFIG_PATH = await writeRipgrepConfig(context);
+  return programs.has('git') ? { ...environment, ...QUIET_GIT } : environment;
 }
+
+// Settings from the environment win over those of a repository. A log may else have signatures checked by a program that the
+// repository names, or fetch what is missing from it by another one.
+const GIT_SETTINGS = Object.entries({
+  'core.fsmonitor': 'false',
+  'core.hooksPath': '/dev/null',
+  'core.pager': 'cat',
+  'log.showSignature': 'false',
+  'format.pretty': 'medium',
+  'gpg.program': 'false',
+  'gpg.ssh.program': 'false',
+  'gpg.x509.program': 'false',
+});
+const QUIET_GIT: Readonly<Record<string, string>> = {
+  GIT_CONFIG_COUNT: `${GIT_SETTINGS.length}`,
+  ...Object.fromEntries(
+    GIT_SETTINGS.flatMap(([key, value], index) => [
+      [`GIT_CONFIG_KEY_${index}`, key],
+      [`GIT_CONFIG_VALUE_${index}`, value],
+    ]),
+  ),
+  GIT_ALLOW_PROTOCOL: 'none',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_PAGER: 'cat',
+};
 
 /** The absolute entries of a PATH that are not in one of `roots`. */
 export async function pathOutside(roots: readonly string[], path: string): Promise<string> {
