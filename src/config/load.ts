@@ -5,7 +5,7 @@ import { PRESETS } from '../providers/presets.js';
 import { type Config, configFrom } from './config.js';
 import { envFilePaths, localEnvFile, readEnvFile, unusedNotice } from './env-files.js';
 import type { Environment } from './environment.js';
-import { type Folders, foldersFor } from './folders.js';
+import { type Folders, foldersFor, homeOf } from './folders.js';
 import { type ConfigNotice, configError, type Origin, type Problem } from './problems.js';
 import { chooseProvider, type ProviderPreset } from './provider-choice.js';
 import { type Flags, flagLayer, type Layer, type Resolved, resolveSettings, secretsIn } from './resolve.js';
@@ -55,11 +55,15 @@ export async function loadConfig(request: LoadRequest): Promise<LoadedConfig> {
   const folders = foldersFor(request);
   const { env, cwd, flags: { envFile, ...flags } = {}, trustsWorkspace = false } = request;
   const paths = envFilePaths({ env, cwd, envFile }, folders);
-  const trust = await openTrust({ stateFolder: folders.state, cwd, trustsWorkspace });
+  const home = request.homedir ?? homeOf(env, request.platform);
+  const trust = await openTrust({ stateFolder: folders.state, cwd, home, trustsWorkspace });
   const [files, local, settings] = await Promise.all([
     Promise.all(paths.map(readEnvFile)),
     localEnvFile(trust),
-    loadSettings({ configFolder: folders.config, ...(trust.isTrusted && { projectRoot: trust.root }) }),
+    loadSettings({
+      configFolder: folders.config,
+      ...(trust.isTrusted && !trust.isHome && { projectRoot: trust.root }),
+    }),
   ]);
   const isNamed = paths.some((named) => named.path === path.resolve(cwd, '.env'));
   const localLayer: Layer[] =

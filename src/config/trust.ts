@@ -23,6 +23,8 @@ export type Trust = {
   readonly root: string;
   /** The real path of the folder that the run is in. */
   readonly cwd: string;
+  /** The root is the user's home: what lies in it is theirs, or another program's, and no project's. */
+  readonly isHome: boolean;
   /** By the user's word that is stored, or by the one for this run. */
   readonly isTrusted: boolean;
   /** For this run all that is there is trusted, whatever is stored. */
@@ -41,17 +43,20 @@ const NOTHING: TrustEntry = { isTrusted: false, items: new Map(), envFiles: new 
 export async function openTrust(where: {
   readonly stateFolder: string;
   readonly cwd: string;
+  readonly home: string;
   readonly trustsWorkspace: boolean;
 }): Promise<Trust> {
   const { stateFolder, trustsWorkspace: isForThisRun } = where;
   // A folder that is not there is told by who needs it.
   const cwd = await realpath(where.cwd).catch(() => where.cwd);
   const root = await repositoryRoot(cwd);
+  const isHome = root === (await realpath(where.home).catch(() => where.home));
   const stored = (await storedTrust(stateFolder)).get(root) ?? NOTHING;
   const isTrusted = isForThisRun || stored.isTrusted;
   return {
     root,
     cwd,
+    isHome,
     isTrusted,
     isForThisRun,
     itemState: (name, sha256) => {

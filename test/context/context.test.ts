@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { repositoryRoot } from '../../src/config/repository.js';
 import { loadInstructions } from '../../src/context/instructions.js';
 import { systemPrompt } from '../../src/context/system.js';
 
@@ -19,7 +20,11 @@ const put = (path: string, text: string) => {
   mkdirSync(dirname(join(top, path)), { recursive: true });
   writeFileSync(join(top, path), text);
 };
-const texts = async (cwd: string) => (await loadInstructions(join(top, cwd), user)).files.map((file) => file.text);
+const load = async (cwd: string) => {
+  const folder = join(top, cwd);
+  return loadInstructions(folder, { root: await repositoryRoot(folder), userFolder: user });
+};
+const texts = async (cwd: string) => (await load(cwd)).files.map((file) => file.text);
 
 describe('instruction files', () => {
   it('count from the user folder, then from the repository root down to the workspace', async () => {
@@ -51,7 +56,7 @@ describe('instruction files', () => {
     put('ws/.git/HEAD', '');
     put('ws/AGENTS.md', 'a'.repeat(30 * 1024));
     put('ws/sub/AGENTS.md', 'é'.repeat(10 * 1024));
-    const { files, cut } = await loadInstructions(join(top, 'ws/sub'), user);
+    const { files, cut } = await load('ws/sub');
     expect(cut).toBe(true);
     expect(Buffer.byteLength(files.map((file) => file.text).join(''))).toBe(32 * 1024);
     expect(files.at(-1)?.text).not.toContain('\uFFFD');
@@ -64,7 +69,7 @@ describe('instruction files', () => {
     ['one that is longer by a byte', 'r'.repeat(32 * 1024 + 1)],
   ])('are cut, not left out, where a file is far longer: %s', async (_, text) => {
     put('ws/AGENTS.md', text);
-    const { files, cut } = await loadInstructions(join(top, 'ws'), user);
+    const { files, cut } = await load('ws');
     const read = files[0]?.text ?? '';
     expect(cut).toBe(true);
     expect(text.replace('\uFEFF', '').startsWith(read)).toBe(true);
@@ -74,7 +79,7 @@ describe('instruction files', () => {
 
   it('of 32 KiB are whole, also behind a byte order mark', async () => {
     put('ws/AGENTS.md', `\uFEFF${'r'.repeat(32 * 1024)}`);
-    const { files, cut } = await loadInstructions(join(top, 'ws'), user);
+    const { files, cut } = await load('ws');
     expect({ cut, length: files[0]?.text.length }).toEqual({ cut: false, length: 32 * 1024 });
   });
 

@@ -52,12 +52,12 @@ describe('childEnvironment', () => {
 
   it('knows what Windows needs, in any letters', () => {
     const parent = { SystemRoot: 'C:\\Windows', Path: 'C:\\bin;.;D:\\x', ComSpec: 'cmd.exe', Secret: 'x' };
-    expect(childEnvironment(parent, 'win32')).toMatchObject({
+    expect(childEnvironment(parent, { platform: 'win32' })).toMatchObject({
       SystemRoot: 'C:\\Windows',
       Path: 'C:\\bin;D:\\x',
       ComSpec: 'cmd.exe',
     });
-    expect(childEnvironment(parent, 'win32')).not.toHaveProperty('Secret');
+    expect(childEnvironment(parent, { platform: 'win32' })).not.toHaveProperty('Secret');
   });
 });
 
