@@ -68,8 +68,11 @@ export type Workspace = {
 export async function createWorkspace(options: {
   readonly root: string;
   readonly addDirs?: readonly string[];
-  /** Called with the absolute path before a file there is written or removed; if it throws, the file stays as it is. */
-  readonly keepBefore?: (path: string) => Promise<void>;
+  /**
+   * Called with the absolute path before a file there is written, with its `next` bytes, or removed, without; if it
+   * throws, the file stays as it is.
+   */
+  readonly keepBefore?: (path: string, next: Uint8Array | undefined) => Promise<void>;
 }): Promise<Workspace> {
   const root = await realFolder(options.root);
   const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
@@ -96,13 +99,13 @@ export async function createWorkspace(options: {
     },
     async write(location, bytes, writeOptions = {}) {
       refuseReadable(roots, location);
-      await options.keepBefore?.(location.path);
+      await options.keepBefore?.(location.path, bytes);
       await writeAtomically(location, bytes, writeOptions);
       remember(location, hashOf(bytes));
     },
     async remove(location, removeOptions = {}) {
       refuseReadable(roots, location);
-      await options.keepBefore?.(location.path);
+      await options.keepBefore?.(location.path, undefined);
       await removeFile(location, removeOptions);
       remember(location, undefined);
     },
