@@ -15,10 +15,11 @@ export type UndoPlace = {
   readonly now: () => number;
   readonly mask: (text: string) => string;
   readonly warn: (text: string) => void;
+  readonly signal: AbortSignal;
 };
 
 /** Nothing is read or written before something is about to change. */
-export function openUndo({ folders, roots, now, mask, warn }: UndoPlace): UndoRecorder {
+export function openUndo({ folders, roots, now, mask, warn, signal }: UndoPlace): UndoRecorder {
   const rules = new Map<string, Promise<IgnoreRules>>();
   const rulesOf = (root: string) => {
     const found = rules.get(root) ?? readIgnoreRules(root, root);
@@ -43,6 +44,7 @@ export function openUndo({ folders, roots, now, mask, warn }: UndoPlace): UndoRe
       isDestructive: (command) => alwaysAskReason(command, true) !== undefined,
       mask,
       warn,
+      signal,
     },
   });
 }

@@ -47,7 +47,8 @@ async function undo(operands: readonly string[], flags: UndoFlags, io: Io): Prom
   const store = storeFolders(undoFolder(folders.state, root));
   const read = () => readTurns(store.turns);
   const warn = (text: string) => void io.stderr.write(`${text}\n`);
-  const open = (roots: readonly string[]) => openUndo({ folders, roots, now: io.now, mask: (text) => text, warn });
+  const open = (roots: readonly string[]) =>
+    openUndo({ folders, roots, now: io.now, mask: (text) => text, warn, signal: io.signal });
   for (const { roots } of read().filter((turn) => turn.openCommands.length > 0 && !isLiving(turn)))
     await open(roots).recover();
   const turns = read();

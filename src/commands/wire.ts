@@ -89,7 +89,14 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const warn = (text: string) => tell({ type: 'notice', level: 'warning', code: 'undo', text });
   if (config.undo)
-    undo = openUndo({ folders: config.folders, roots: workspace.roots, now: io.now, mask: redactor.mask, warn });
+    undo = openUndo({
+      folders: config.folders,
+      roots: workspace.roots,
+      now: io.now,
+      mask: redactor.mask,
+      warn,
+      signal: io.signal,
+    });
   const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
 
   const tree: RunTree = {

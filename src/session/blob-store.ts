@@ -9,10 +9,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
   writeSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export type BlobStore = {
   readonly folder: string;
@@ -31,6 +32,7 @@ export type BlobStore = {
 
 export function createBlobStore(folder: string): BlobStore {
   let known: Set<string> | undefined;
+  const made = new Set<string>();
   const all = () => {
     known ??= new Set(storedHashes(folder));
     return known;
@@ -39,7 +41,7 @@ export function createBlobStore(folder: string): BlobStore {
     folder,
     put(bytes, { isDurable = false } = {}) {
       const hash = hashOf(bytes);
-      if (!isTouched(blobPath(folder, hash))) write(folder, hash, bytes, isDurable);
+      if (!isTouched(blobPath(folder, hash))) write(folder, { hash, bytes, isDurable }, made);
       known?.add(hash);
       return hash;
     },
@@ -85,6 +87,8 @@ export function namesIn(folder: string): string[] {
 /** A blob that is used again is as good as new: whoever clears out old ones leaves it (see `sweep`). */
 function isTouched(path: string): boolean {
   try {
+    // Most are new, and an error takes longer than a look.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
     const now = new Date();
     utimesSync(path, now, now);
     return true;
@@ -93,11 +97,16 @@ function isTouched(path: string): boolean {
   }
 }
 
-function write(folder: string, hash: string, bytes: Uint8Array, isDurable: boolean): void {
+type Bytes = { readonly hash: string; readonly bytes: Uint8Array; readonly isDurable: boolean };
+
+/** `made`: the folders that are known to be there. */
+function write(folder: string, { hash, bytes, isDurable }: Bytes, made: Set<string>): void {
   const path = blobPath(folder, hash);
   const temp = join(folder, `temp-${process.pid}-${randomBytes(6).toString('hex')}`);
-  mkdirSync(join(folder, hash.slice(0, 2)), { recursive: true, mode: 0o700 });
   try {
+    const parent = dirname(path);
+    if (!made.has(parent)) mkdirSync(parent, { recursive: true, mode: 0o700 });
+    made.add(parent);
     const file = openSync(temp, 'wx', 0o600);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);

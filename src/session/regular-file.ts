@@ -31,6 +31,16 @@ export function readRegular(path: string, maxBytes: number): WholeFile | NotRead
   }
 }
 
+/** What stands at a path, links not followed; undefined for nothing, and for what can't be looked at. */
+export function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A part of the path is a file now, say.
+    return undefined;
+  }
+}
+
 export function reasonAgainst(stats: Stats, maxBytes: number): UnkeptReason | undefined {
   if (stats.isSymbolicLink()) return 'link';
   if (!stats.isFile()) return 'special';

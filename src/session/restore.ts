@@ -2,13 +2,13 @@
  * Takes a turn back: each path becomes what it was before, if it is still what the turn left. Whatever somebody else
  * changed since is a conflict, and restored only where the caller says so. Writing goes through the gate of the workspace.
  */
-import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { messageOf } from '../errors.js';
 import { type BlobStore, hashOf } from './blob-store.js';
 import { LIMITS } from './gaps.js';
 import { setMode } from './mode.js';
-import { readRegular } from './regular-file.js';
-import { filesOf, type PathState, type Turn, type TurnFile, WHY_UNKEPT } from './undo-types.js';
+import { readRegular, statsOf } from './regular-file.js';
+import { filesOf, isSameContent, type PathState, type Turn, type TurnFile, WHY_UNKEPT } from './undo-types.js';
 
 /** What restoring needs of the workspace: see there. */
 export type Gate<
@@ -178,7 +178,7 @@ export async function restoreTurn(options: RestoreOptions): Promise<RestoreResul
   }
 
   async function isFolder(path: string): Promise<boolean> {
-    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+    if (statsOf(path)?.isDirectory() !== true) return false;
     return (await options.gate.locate(path)).path === path;
   }
 
@@ -201,22 +201,22 @@ function isMadeFile({ before, afters }: TurnFile): boolean {
 }
 
 /** Why what is there now is not the turn's own. */
-function conflictOf({ path, afters, isUnsure }: TurnFile, now: PathState, later: readonly Turn[]): string | undefined {
+function conflictOf(
+  { path, afters, isUnsure, isShared }: TurnFile,
+  now: PathState,
+  later: readonly Turn[],
+): string | undefined {
   // Nothing of anybody is lost where nothing is.
   const isOwn =
-    afters.some((after) => isContent(after, now)) || (now.kind === 'absent' && afters.at(-1)?.kind === 'folder');
-  if (isOwn && (!isUnsure || now.kind === 'absent')) return undefined;
+    afters.some((after) => isSameContent(after, now)) || (now.kind === 'absent' && afters.at(-1)?.kind === 'folder');
+  if (isOwn && (now.kind === 'absent' || !(isUnsure || isShared))) return undefined;
+  if (isOwn && isShared) return 'it was changed by somebody else while the turn went on';
   if (isOwn) return 'the run was killed, and whether it left this or somebody else changed it since is not known';
   if (afters.at(-1)?.kind === 'unkept')
     return 'of what the turn left there nothing is known, so it may be changed since';
   const by = later.findLast((turn) =>
-    turn.changes.some((change) => change.path === path && isContent(change.after, now)),
+    turn.changes.some((change) => change.path === path && isSameContent(change.after, now)),
   );
   const what = now.kind === 'absent' ? 'removed' : 'changed';
   return by === undefined ? `it was ${what} since` : `it was ${what} since, by turn ${by.number}`;
-}
-
-function isContent(one: PathState, other: PathState): boolean {
-  if (one.kind === 'file' && other.kind === 'file') return one.hash === other.hash;
-  return one.kind === other.kind && one.kind !== 'unkept';
 }

@@ -1,6 +1,6 @@
 /** What became of the workspace between two scans. */
-import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { statsOf } from './regular-file.js';
 import { type Entry, type FileEntry, type Scan, stateOf } from './scan.js';
 import type { PathState } from './undo-types.js';
 
@@ -11,7 +11,7 @@ export function differenceOf(before: Scan, after: Scan): readonly Difference[] {
   const differences: Difference[] = [];
   for (const [path, entry] of before.entries) {
     const now = after.entries.get(path);
-    if (now === undefined ? isThere(path) : isSame(entry, now)) continue;
+    if (now === undefined ? statsOf(path) !== undefined : isSame(entry, now)) continue;
     differences.push({ path, before: stateOf(entry), after: stateOf(now) });
   }
   for (const [path, entry] of after.entries) {
@@ -27,10 +27,6 @@ function wasSeen(folder: string, scan: Scan): boolean {
   if (entry !== undefined) return entry.kind === 'folder' ? entry.isListed : true;
   const above = dirname(folder);
   return above !== folder && wasSeen(above, scan);
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function isSame(one: Entry, other: Entry): boolean {

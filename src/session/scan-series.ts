@@ -5,14 +5,14 @@ import { loadScan, saveScan, storedScans, touchScan } from './scan-file.js';
 
 export type ScanSeries = {
   /** Waits for a scan that is under way. */
-  next(options: Pick<ScanOptions, 'limits' | 'withBuilt'>): Promise<Scan>;
+  next(options: Pick<ScanOptions, 'limits' | 'withBuilt' | 'stop'>): Promise<Scan>;
   /** Stores a scan, unless it is stored already, and gives its name. Throws what the system says. */
   save(scan: Scan): string;
   /** The newest one. */
   last(): Scan | undefined;
 };
 
-export type SeriesOptions = Omit<ScanOptions, 'limits' | 'withBuilt' | 'known'> & {
+export type SeriesOptions = Omit<ScanOptions, 'limits' | 'withBuilt' | 'known' | 'stop'> & {
   readonly store: BlobStore;
   /** Where scans are stored. */
   readonly folder: string;

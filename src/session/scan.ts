@@ -2,11 +2,11 @@
  * A look at all files of the workspace: what each is, by name, size and times, and a copy in the store of each that is
  * not there yet. Links are not followed; a tree that did not change costs one look a file and reads nothing.
  */
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { BlobStore } from './blob-store.js';
-import { readRegular, reasonAgainst } from './regular-file.js';
+import { readRegular, reasonAgainst, statsOf } from './regular-file.js';
 import type { PathState, UnkeptReason } from './undo-types.js';
 
 /** A file as a scan found it. Equal size, times, inode and mode stand for equal content, if `isSettled`. */
@@ -36,6 +36,7 @@ export type Scan = {
 };
 
 export type ScanLimits = {
+  /** And folders. */
   readonly files: number;
   /** Of all copies together, and of one. */
   readonly bytes: number;
@@ -57,6 +58,8 @@ export type ScanOptions = {
   readonly isIgnored: (folder: string) => Promise<boolean>;
   /** Look into ignored folders of what is built as well. */
   readonly withBuilt: boolean;
+  /** Aborted: nothing more is looked at or copied. */
+  readonly stop?: AbortSignal | undefined;
   /** Wall clock, in milliseconds. */
   readonly now: () => number;
 };
@@ -70,16 +73,23 @@ const NEVER_LOOKED_INTO = new Set(
 /** The same where the project ignores them; elsewhere they may be sources. */
 const PERHAPS_BUILT = new Set('target dist build out coverage'.split(' '));
 
+/** What a tool is writing at this moment, perhaps in another process. */
+const OWN_TEMPORARY = /^\.chatcli-\d+-[0-9a-f]+\.tmp$/;
+
+/** Looking without copying may take this much longer, e.g. on a network disk. */
+const LOOK_TIMES = 3;
+
 /** The loop is given back to others this often: a signal must come through. */
 const SLICE_MS = 15;
 
 export async function scan(options: ScanOptions): Promise<Scan> {
-  const { roots, limits, now } = options;
+  const { roots, limits, now, stop } = options;
   const entries = new Map<string, Entry>();
   const startedAt = now();
   const copies = { bytes: 0 };
   let limit: Scan['limit'];
-  let files = 0;
+  let count = 0;
+  const isOver = () => count >= limits.files || stop?.aborted === true || now() - startedAt > LOOK_TIMES * limits.ms;
   let sliceFrom = performance.now();
   const queue = [...new Set(roots)];
   for (let at = 0; at < queue.length; at++) {
@@ -88,16 +98,16 @@ export async function scan(options: ScanOptions): Promise<Scan> {
     entries.set(folder, { kind: 'folder', isListed: found !== undefined });
     for (const item of found ?? []) {
       const path = join(folder, item.name);
-      if (item.isDirectory()) {
-        if (!(await isSkipped(item.name, path, options))) queue.push(path);
-        continue;
-      }
-      if (files >= limits.files) {
+      if (isOver()) {
         limit = 'files';
         entries.set(folder, { kind: 'folder', isListed: false });
         break;
       }
-      files += 1;
+      count += 1;
+      if (item.isDirectory()) {
+        if (!(await isSkipped(item.name, path, options))) queue.push(path);
+        continue;
+      }
       const mayCopy = limit !== 'time' && now() - startedAt <= limits.ms;
       const entry = look(path, { ...options, copies, mayCopy });
       if (entry === undefined) continue;
@@ -129,8 +139,9 @@ type LookOptions = ScanOptions & { readonly copies: { bytes: number }; readonly 
 
 /** Undefined for what is gone, and for what is named in a way that can't be read back. */
 function look(path: string, options: LookOptions): FileEntry | undefined {
+  const name = basename(path);
   // In a worktree it is a file, which points to the repository.
-  if (basename(path) === '.git') return undefined;
+  if (name === '.git' || OWN_TEMPORARY.test(name)) return undefined;
   const stats = statsOf(path);
   if (stats === undefined) return undefined;
   const { known, store, limits, copies } = options;
@@ -149,14 +160,6 @@ function look(path: string, options: LookOptions): FileEntry | undefined {
   if ('reason' in read) return read.reason === 'absent' ? undefined : entryOf(stats, { reason: read.reason }, seenAt);
   copies.bytes += read.bytes.length;
   return entryOf(read.stats, keep(read.bytes, store), seenAt);
-}
-
-function statsOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path);
-  } catch {
-    return undefined;
-  }
 }
 
 function keep(bytes: Buffer, store: BlobStore): FileEntry['kept'] {

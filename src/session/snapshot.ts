@@ -3,24 +3,25 @@
  * undone: the old content before each write of a tool, and two looks at the workspace around each command. Nothing here
  * keeps a change from being made: what there is no copy of is told instead.
  */
-import { lstatSync } from 'node:fs';
-import { dirname, relative, sep } from 'node:path';
+import { dirname, isAbsolute, relative, sep } from 'node:path';
 import { createBlobStore, hashOf } from './blob-store.js';
 import { describeUnkept, firstLine, gapsOf, LIMITS } from './gaps.js';
 import { recoverTurns } from './recovery.js';
-import { readRegular } from './regular-file.js';
+import { readRegular, statsOf } from './regular-file.js';
 import { type Retention, storeFolders, sweepNowAndThen } from './retention.js';
 import type { Scan, ScanLimits, ScanOptions } from './scan.js';
 import { differenceOf } from './scan-difference.js';
 import { createScanSeries } from './scan-series.js';
 import { beginTurnFile, type TurnWriter } from './turn-log.js';
-import { type Change, type PathState, type TurnLine, WHY_UNKEPT } from './undo-types.js';
+import { type Change, isSameContent, type PathState, type TurnLine, WHY_UNKEPT } from './undo-types.js';
 
 /** What the recorder needs of other rooms. */
 export type UndoPorts = Pick<ScanOptions, 'excluded' | 'isSecret' | 'isIgnored' | 'now'> & {
   /** Whether a command may throw away work for good: then more is copied before it. */
   readonly isDestructive: (command: string) => boolean;
   readonly mask: (text: string) => string;
+  /** Ends a look before a command early. */
+  readonly signal?: AbortSignal;
   /** Tells the person, as a warning. */
   readonly warn: (text: string) => void;
 };
@@ -130,7 +131,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
   const isOurs = (path: string) => ports.excluded.some((folder) => path === folder || path.startsWith(folder + sep));
 
   function stateBefore(path: string): PathState {
-    if (ports.isSecret(path) && isThere(path)) return { kind: 'unkept', reason: 'secret' };
+    if (ports.isSecret(path) && statsOf(path) !== undefined) return { kind: 'unkept', reason: 'secret' };
     const read = readRegular(path, limits.destructive.fileBytes);
     if ('reason' in read)
       return read.reason === 'absent' ? { kind: 'absent' } : { kind: 'unkept', reason: read.reason };
@@ -139,10 +140,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
     return { kind: 'file', hash, mode: read.stats.mode & 0o7777 };
   }
 
-  const shown = (path: string) =>
-    relative(roots[0] ?? '', path)
-      .split(sep)
-      .join('/');
+  const shown = (path: string) => shownIn(roots[0] ?? '', path);
 
   return {
     beginTurn(next) {
@@ -179,7 +177,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
       const text = firstLine(ports.mask(command));
       const isDestructive = ports.isDestructive(command);
       const wanted = { limits: isDestructive ? limits.destructive : limits.usual, withBuilt: isDestructive };
-      const before = await series.next(wanted);
+      const before = await series.next({ ...wanted, stop: ports.signal });
       const stored = attempt(() => series.save(before));
       if (stored !== undefined)
         append(to, { type: 'command-start', id, order: mine, at: ports.now(), command: text, scan: stored });
@@ -191,7 +189,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
         done = { thrown };
       }
       const after = await series.next(wanted);
-      const changed = recordDifference(to, { before, after, order: mine, command: text });
+      const changed = recordDifference(to, { before, after, order: mine, until: ++order, command: text });
       append(to, { type: 'command-end', id });
       if ('thrown' in done) throw done.thrown;
       return { result: done.result, touched: changed.touched, notes: [...notes, ...changed.notes] };
@@ -237,17 +235,18 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
 
   function recordDifference(
     to: TurnWriter,
-    seen: { readonly before: Scan; readonly after: Scan; readonly order: number; readonly command: string },
+    seen: Pick<Change, 'order' | 'until' | 'command'> & { readonly before: Scan; readonly after: Scan },
   ): { readonly touched: readonly string[]; readonly notes: readonly string[] } {
     const touched: string[] = [];
     const unkept: { readonly path: string; readonly state: PathState }[] = [];
-    for (const { path, before, after } of differenceOf(seen.before, seen.after)) {
-      record(to, { order: seen.order, path, before, after, how: 'command', command: seen.command });
+    const { before: scanBefore, after: scanAfter, ...by } = seen;
+    for (const { path, before, after } of differenceOf(scanBefore, scanAfter)) {
+      record(to, { ...by, path, before, after, how: 'command' });
       if (before.kind === 'folder' || after.kind === 'folder') continue;
       if (before.kind === 'unkept') unkept.push({ path: shown(path), state: before });
       // Another worker's tool may have written it meanwhile.
       const written = writtenByTools.get(path);
-      const isTool = written !== undefined && written.order > seen.order && isWritten(written.after, after);
+      const isTool = written !== undefined && written.order > seen.order && isSameContent(written.after, after);
       if (!isTool) touched.push(shown(path));
     }
     const more = touched.length - MOST_TOUCHED;
@@ -257,23 +256,16 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
   }
 }
 
-function isWritten(planned: PathState, found: PathState): boolean {
-  if (planned.kind === 'file' && found.kind === 'file') return planned.hash === found.hash;
-  return planned.kind === found.kind;
+/** Relative to the root with forward slashes; absolute where that would climb out of it. */
+function shownIn(root: string, path: string): string {
+  const way = relative(root, path);
+  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) ? path : way.split(sep).join('/');
 }
 
 /** The folders that a write of `path` has to make, outermost first. */
 function missingFolders(path: string): string[] {
   const folder = dirname(path);
-  return isThere(folder) || folder === path ? [] : [...missingFolders(folder), folder];
-}
-
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return statsOf(folder) !== undefined || folder === path ? [] : [...missingFolders(folder), folder];
 }
 
 function reasonOf(thrown: unknown): string {

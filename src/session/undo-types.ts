@@ -28,6 +28,8 @@ const change = z.object({
   type: z.literal('change'),
   /** When `before` was looked at, as a count within the turn: the lowest of a path is what undo goes back to. */
   order: z.number(),
+  /** When `after` was looked at, where something else may have come between. */
+  until: z.number().optional(),
   at: z.number(),
   /** Absolute. */
   path: z.string(),
@@ -95,6 +97,8 @@ export type TurnFile = {
   readonly afters: readonly PathState[];
   readonly how: Change['how'];
   readonly isUnsure: boolean;
+  /** Somebody else changed it between two changes of the turn. */
+  readonly isShared: boolean;
 };
 
 /** One entry a path: what it was before the turn, and what the turn made of it. Paths that ended as they began are left out. */
@@ -108,8 +112,22 @@ export function filesOf(turn: Pick<Turn, 'changes'>): readonly TurnFile[] {
     if (first === undefined || last === undefined || isSameState(first.before, last.after)) return [];
     const { before, how } = first;
     const isUnsure = last.isUnsure === true;
-    return [{ path, before, afters: changes.map(({ after }) => after), how, isUnsure }];
+    return [{ path, before, afters: changes.map(({ after }) => after), how, isUnsure, isShared: isShared(sorted) }];
   });
+}
+
+/** Whether a change started from what none before it had left. During a command that is not known. */
+function isShared(changes: readonly Change[]): boolean {
+  return changes.some(({ before, order }, index) => {
+    const earlier = changes.slice(0, index);
+    const isCovered = earlier.some(({ until = 0 }) => order < until);
+    return index > 0 && !isCovered && !earlier.some(({ after }) => isSameContent(after, before));
+  });
+}
+
+export function isSameContent(one: PathState, other: PathState): boolean {
+  if (one.kind === 'file' && other.kind === 'file') return one.hash === other.hash;
+  return one.kind === other.kind && one.kind !== 'unkept';
 }
 
 export function isSameState(one: PathState, other: PathState): boolean {
