@@ -137,6 +137,15 @@ export { answerCheckOf, OutputParseError, OutputRetriesExhausted } from './runti
 export type { JsonSchema } from './runtime/typed-schema.js';
 export { createTools } from './tools/index.js';
 export type { ShellOptions } from './tools/shell/tool.js';
-export type { DelegatedResult, DelegatedTask, Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
+export type {
+  ChangeKeeper,
+  DelegatedResult,
+  DelegatedTask,
+  Effect,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  UserQuestion,
+} from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
 export type { Location, Workspace, WriteOptions } from './tools/workspace.js';

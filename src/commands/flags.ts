@@ -97,6 +97,19 @@ export function addContextFlags(command: Command): Command {
     .option('--worker <name>', 'the worker; coder by default');
 }
 
+/** Adds the flags of `undo`. */
+export function addUndoFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--output-format <format>', 'what stdout carries: text or json')
+        .argParser(outputFormat)
+        .default('text'),
+    )
+    .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+    .option('--force', 'restore also what was changed since')
+    .option('--dry-run', 'only say what would be restored');
+}
+
 /** The flags of a command, with those given before its name where it does not say otherwise. */
 export function runFlagsOf(command: Command): RunFlags {
   const flags: Record<string, unknown> = { ...command.opts() };

@@ -20,13 +20,15 @@ import { type WiredRun, wire } from './wire.js';
  * @returns the exit code. Whatever goes wrong is reported here too: nothing is thrown.
  */
 export async function runOneShot(intent: Intent, io: Io): Promise<number> {
-  const report = createReport({ io, flags: intent.flags, sessionId: randomUUID(), startedAt: io.now() });
+  const sessionId = randomUUID();
+  const report = createReport({ io, flags: intent.flags, sessionId, startedAt: io.now() });
   try {
     const form = await answerFormOf(intent.flags.jsonSchema, io.cwd);
     const onWait = () => report.hint('moreStdin');
     const task = await readTask(intent.words, { stdin: io.stdin, signal: io.signal, onWait });
     const run = await wire({ intent, io, report });
     try {
+      run.beginTurn(task, sessionId);
       const limit = { timeoutMs: run.timeoutMs, whose: 'The run', now: io.now, signal: io.signal };
       const doing = { intent, report, form, cwd: io.cwd };
       const outcome = await withTimeLimit(limit, (signal) => runTask(run, task, { ...doing, signal }));

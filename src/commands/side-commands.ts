@@ -1,6 +1,6 @@
 /** The commands that run no task: they show or change something of ours. A new one is an entry here and a file beside this one. */
 import type { Command } from 'commander';
-import { addContextFlags, addModelsFlags, runFlagsOf } from './flags.js';
+import { addContextFlags, addModelsFlags, addUndoFlags, runFlagsOf } from './flags.js';
 import type { Io } from './io.js';
 
 /** What a side command was given. */
@@ -72,6 +72,16 @@ export const SIDE_COMMANDS: readonly SideCommand[] = [
     description: 'list the models of a provider: windows and prices',
     define: (command, act) => addModelsFlags(command).action(() => act(command, [])),
     load: async () => (await import('./models.js')).runModels,
+  },
+  {
+    name: 'undo',
+    description: 'list what tasks changed in files; "undo last" or "undo N" takes it back, "undo show N" tells more',
+    define: (command, act) => {
+      addUndoFlags(command)
+        .argument('[what...]', 'nothing for the list, show N, N, or last')
+        .action((what: string[]) => act(command, what));
+    },
+    load: async () => (await import('./undo.js')).runUndo,
   },
 ];
 

@@ -16,6 +16,7 @@ import { createBudget } from '../runtime/budget.js';
 import type { RunTree } from '../runtime/context.js';
 import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
+import type { UndoRecorder } from '../session/snapshot.js';
 import { en } from '../texts/en.js';
 import { createTools } from '../tools/index.js';
 import { openShell } from '../tools/shell/open-shell.js';
@@ -32,6 +33,7 @@ import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
+import { openUndo } from './undo-port.js';
 
 export type WiredRun = {
   readonly tree: RunTree;
@@ -44,6 +46,8 @@ export type WiredRun = {
   /** What the system prompts are made of, beside the workers' pages. */
   readonly instructions: Instructions;
   readonly skillsIndex: readonly string[];
+  /** What changes from here on is undone together. */
+  readonly beginTurn: (task: string, sessionId: string) => void;
   readonly close: () => void;
 };
 
@@ -63,9 +67,11 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     trustsWorkspace: flags.trustWorkspace === true,
   });
 
+  let undo: UndoRecorder | undefined;
   const workspace = await createWorkspace({
     root: cwd,
     addDirs: (flags.addDir ?? []).map((folder) => pathFrom(io.cwd, folder)),
+    keepBefore: async (path, next) => undo?.keepBefore(path, next),
   });
   const childEnv = childEnvironment(io.env, { include: shellEnv });
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
@@ -89,6 +95,17 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     platform: process.platform,
     date: new Date(io.now()).toISOString().slice(0, 10),
   };
+  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
+  const warn = (text: string) => tell({ type: 'notice', level: 'warning', code: 'undo', text });
+  if (config.undo)
+    undo = openUndo({
+      folders: config.folders,
+      roots: workspace.roots,
+      now: io.now,
+      mask: redactor.mask,
+      warn,
+      signal: io.signal,
+    });
   const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
 
   const tree: RunTree = {
@@ -101,6 +118,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       childEnvironment: childEnv,
       spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
       mask: redactor.mask,
+      ...(undo && { changes: undo }),
     },
     emitter,
     budget: createBudget(config.run, costOf),
@@ -121,7 +139,6 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     decide: permissions.decide,
     ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
   };
-  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   for (const { code, text } of [...notices, ...project.notices]) tell({ type: 'notice', level: 'warning', code, text });
   if (instructions.cut)
     tell({
@@ -138,7 +155,11 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     picksWorker: intent.kind === 'agent' && !config.workers.parallel,
     instructions,
     skillsIndex: skills.index,
-    close,
+    beginTurn: (task, sessionId) => undo?.beginTurn({ task, sessionId }),
+    close: () => {
+      undo?.close();
+      close();
+    },
   };
 }
 

@@ -25,6 +25,8 @@ export type Config = {
   readonly approvalMode?: ApprovalMode;
   /** A name or a path, as it was set; absent: bash, or /bin/sh. */
   readonly shell?: string;
+  /** Whether files are copied before they change. */
+  readonly undo: boolean;
   readonly requests: {
     /** Further tries after the first; 0 means none. */
     readonly maxRetries: number;
@@ -109,6 +111,7 @@ export function configFrom(
     },
     log: logFrom(resolved, more.cwd),
     folders: more.folders,
+    undo: values.CHATCLI_UNDO,
     ...present({
       approvalMode: values.CHATCLI_APPROVAL_MODE,
       shell: values.CHATCLI_SHELL,

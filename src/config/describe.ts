@@ -2,8 +2,9 @@
 import { flagText, GROUPS, type Group, VARIABLES, type Variable, WORKER_VARIABLES } from './schema.js';
 
 const ENV_EXAMPLE_HEAD = `\
-# chatcli does not read ./.env by itself, so that no folder can choose where your key goes. Two ways to use a copy:
+# chatcli does not read ./.env by itself, so that no folder can choose where your key goes. Three ways to use one:
 #   for one run:    chatcli agent --env-file .env "task"
+#   in this folder: chatcli trust env     (asks anew when the file changes)
 #   for every run:  mkdir -p ~/.config/chatcli && cp .env ~/.config/chatcli/.env
 `;
 

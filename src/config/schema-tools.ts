@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { approvalMode, line } from './value-types.js';
+import { approvalMode, boolean, line } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -13,5 +13,11 @@ export const TOOL_VARIABLES = {
     group: 'limits',
     type: line,
     help: 'The shell for commands, a name or an absolute path: `bash`, `sh`, `dash`, `zsh`, `fish`, `pwsh`, `powershell` or `cmd`. Commands of the last five each need a question. Unset: `bash`, or `/bin/sh` where there is none.',
+  },
+  CHATCLI_UNDO: {
+    group: 'limits',
+    type: boolean,
+    default: 'true',
+    help: 'Keeps copies of files before they change, in the state folder, so that `chatcli undo` can bring them back.',
   },
 } as const satisfies Readonly<Record<string, Variable>>;

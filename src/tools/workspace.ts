@@ -86,8 +86,11 @@ export type Workspace = {
 export async function createWorkspace(options: {
   readonly root: string;
   readonly addDirs?: readonly string[];
-  /** Called with the absolute path before a file there is written or removed; if it throws, the file stays as it is. */
-  readonly keepBefore?: (path: string) => Promise<void>;
+  /**
+   * Called with the absolute path before a file there is written, with its `next` bytes, or removed, without; if it
+   * throws, the file stays as it is.
+   */
+  readonly keepBefore?: (path: string, next: Uint8Array | undefined) => Promise<void>;
 }): Promise<Workspace> {
   const root = await realFolder(options.root);
   const roots = [root, ...(await Promise.all((options.addDirs ?? []).map(realFolder)))];
@@ -103,7 +106,7 @@ export async function createWorkspace(options: {
 
   async function change(changes: readonly AnyChange[]): Promise<void> {
     for (const { location } of changes) refuseReadable(roots, location);
-    for (const { location } of changes) await options.keepBefore?.(location.path);
+    for (const { location, bytes } of changes) await options.keepBefore?.(location.path, bytes ?? undefined);
     await changeTogether(changes, { swept });
     for (const { location, bytes } of changes) remember(location, bytes === null ? undefined : hashOf(bytes));
   }

@@ -24,6 +24,7 @@ describe('loadConfig', () => {
       network: { proxy: {}, headers: {} },
       models: { fallbacks: [] },
       log: { level: 'silent' },
+      undo: true,
       folders: {
         config: folder('.config'),
         data: folder('.local', 'share'),
@@ -52,6 +53,7 @@ describe('loadConfig', () => {
       CHATCLI_TIMEOUT: '1h',
       CHATCLI_OPENAI_API: 'Responses',
       CHATCLI_APPROVAL_MODE: 'acceptEdits',
+      CHATCLI_UNDO: 'off',
       CHATCLI_MAX_RETRIES: '0',
       CHATCLI_FIRST_BYTE_TIMEOUT: '5s',
       CHATCLI_IDLE_TIMEOUT: '6s',
@@ -98,6 +100,7 @@ describe('loadConfig', () => {
       price: { inputUsdPerMillion: 0.25, outputUsdPerMillion: 2 },
       log: { level: 'info', file: path.join(bench.cwd, 'logs/run.log') },
       color: true,
+      undo: false,
       folders: {
         config: path.join(bench.home, 'own'),
         data: path.join(bench.home, 'own', 'data'),
