@@ -24,9 +24,10 @@ import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
-import { createPermissions } from './permissions.js';
+import { createPermissions, modeOf } from './permissions.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openRunSandbox } from './sandbox.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 
@@ -61,7 +62,23 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const childEnv = childEnvironment(io.env);
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
-  const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
+  const mode = modeOf(intent, config, hasTerminal(io));
+  const spools: string[] = [];
+  const { sandbox, notices: ofSandbox } = await openRunSandbox({
+    config,
+    mode,
+    skipsPermissions: flags.dangerouslySkipPermissions === true,
+    roots: workspace.roots,
+    childEnvironment: childEnv,
+    spools: () => spools,
+  });
+  const permissions = createPermissions({
+    intent,
+    mode,
+    sandboxed: sandbox !== undefined,
+    canAsk: hasTerminal(io),
+    roots: workspace.roots,
+  });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
   const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
@@ -71,7 +88,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     redactor,
   });
   const skills = await openSkills(io.env, workspace.root, config.folders.config);
-  const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
+  const tools = new Map([...createTools({ groups: io.groups, shell, sandbox }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, config.folders.config);
   const values = { workers: describeCatalogue(catalogue(workers)) };
@@ -90,7 +107,10 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       workspace,
       now: io.now,
       childEnvironment: childEnv,
-      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
+      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, async (folder) => {
+        spools.push(folder);
+        await workspace.allowReading(folder);
+      }),
       mask: redactor.mask,
     },
     emitter,
@@ -114,6 +134,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   };
   const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   for (const { code, text } of notices) tell({ type: 'notice', level: 'warning', code, text });
+  for (const text of ofSandbox) tell({ type: 'notice', level: 'warning', code: 'sandbox', text });
   if (instructions.cut)
     tell({
       type: 'notice',
@@ -135,9 +156,18 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 
 /** Flags that set a variable. */
 function configFlags(flags: RunFlags): ConfigFlags {
-  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
-    flags;
-  return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };
+  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd } = flags;
+  const { approvalMode, sandbox, sandboxNetwork, envFile } = flags;
+  const limits = { maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd };
+  return {
+    provider,
+    model,
+    ...limits,
+    approvalMode,
+    sandbox,
+    ...(sandboxNetwork === true && { sandboxNetwork: 'true' }),
+    envFile,
+  };
 }
 
 /** The log is loaded only when it is on. */
