@@ -120,7 +120,8 @@ describe('a command in the sandbox', () => {
     const before = disk();
     // A `mv` that may not rename copies what it may, and removes what it copied.
     await run(`ren() { node -e 'fs.renameSync(...process.argv.slice(1))' -- "$@"; }; ${command}`);
-    for (const made of ['c', 'd', 'x', 'v', 'm', 'w', 'pwn']) rmSync(join(root, made), { recursive: true, force: true });
+    for (const made of ['c', 'd', 'x', 'v', 'm', 'w', 'pwn'])
+      rmSync(join(root, made), { recursive: true, force: true });
     if (!existsSync(join(root, 'a.txt'))) writeFileSync(join(root, 'a.txt'), 'a\n');
     expect(disk()).toEqual(before);
     expect(['/etc/chatcli-pwn', '/tmp/pwn', '/var/tmp/pwn', '/run/pwn'].filter((path) => existsSync(path))).toEqual([]);

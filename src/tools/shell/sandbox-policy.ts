@@ -55,7 +55,10 @@ export async function policyFor(
 }
 
 /** Why no sandbox can hold for these folders; undefined where it can. */
-export async function groundProblem({ roots, homes }: SandboxGround): Promise<string | undefined> {
+export async function groundProblem({
+  roots,
+  homes,
+}: Pick<SandboxGround, 'roots' | 'homes'>): Promise<string | undefined> {
   for (const root of roots) {
     if (root === '/') return 'the workspace is the whole disk';
     const home = (await existing(homes)).find((home) => contains(root, home));
