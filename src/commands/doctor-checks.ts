@@ -77,7 +77,7 @@ async function attempt<Value>(work: () => Promise<Value>): Promise<Attempt<Value
   try {
     return { value: await work() };
   } catch (thrown) {
-    const hint = thrown instanceof ChatcliError ? thrown.hint : undefined;
+    const hint = (thrown instanceof ChatcliError ? thrown.hint : undefined) ?? 'Change what is named here.';
     return { check: (name) => problem(name, messageOf(thrown), hint) };
   }
 }
@@ -209,6 +209,6 @@ function warning(name: string, found: string, advice: string): Check {
   return { name, level: 'warning', found, advice };
 }
 
-function problem(name: string, found: string, advice?: string): Check {
-  return { name, level: 'problem', found, ...(advice !== undefined && { advice }) };
+function problem(name: string, found: string, advice: string): Check {
+  return { name, level: 'problem', found, advice };
 }
