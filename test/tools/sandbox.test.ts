@@ -343,6 +343,19 @@ describe('what stands for a path that is missing', () => {
   });
 });
 
+describe('a sandbox that can not be made ready', () => {
+  it('runs nothing, and takes away what it began with', async () => {
+    const { run, root, settings } = await sandboxBench();
+    // Where the lists for git would be written there is no room for them.
+    git(root, 'init', '-q');
+    const state = join(settings, 'state');
+    rmSync(state, { recursive: true });
+    writeFileSync(state, '');
+    await expect(run('touch pwned')).rejects.toThrow('The sandbox could not be made ready, so the command did not run');
+    expect(readdirSync(root)).toEqual(['.git']);
+  });
+});
+
 describe('opening a sandbox', () => {
   const open = (root: string, home: string, programs?: readonly string[]) =>
     openSandbox({

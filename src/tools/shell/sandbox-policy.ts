@@ -86,17 +86,19 @@ async function outsideOf(ground: SandboxGround, programs: readonly string[]): Pr
     ...programs,
     ...(ground.network ? ['/etc/resolv.conf'] : []),
   ];
-  const readable = new Set<string>();
-  for (const path of wanted) {
-    // By the name that is used, and where a link leads.
-    for (const spelling of [path, await realpath(path).catch(() => undefined)]) {
-      if (spelling === undefined || !isHidden(spelling) || !isOutside(spelling)) continue;
-      const holdsHidden = hidden.some((folder) => contains(spelling, folder)) || ALWAYS_EMPTY.includes(spelling);
-      if (!holdsHidden && (await exists(path))) readable.add(spelling);
-    }
-  }
+  const isShown = (path: string) =>
+    isHidden(path) &&
+    isOutside(path) &&
+    !ALWAYS_EMPTY.includes(path) &&
+    !hidden.some((folder) => contains(path, folder));
+  // By the name that is used, and where a link leads.
+  const spellings = async (path: string) => {
+    const real = await realpath(path).catch(() => undefined);
+    return real === undefined ? [] : [path, real].filter(isShown);
+  };
+  const readable = await Promise.all([...new Set(wanted)].map(spellings));
   const masked = [...homes.flatMap((home) => MASKED_AT_HOME.map((name) => join(home, name))), ...MASKED_IN_SYSTEM];
-  return { hidden: hidden.filter(isOutside), readable: [...readable], masked: await existing(masked) };
+  return { hidden: hidden.filter(isOutside), readable: readable.flat(), masked: await existing(masked) };
 }
 
 /** What of one folder of the workspace stays as it is. */

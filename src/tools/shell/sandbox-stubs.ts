@@ -47,7 +47,8 @@ export function createStubs(stateFolder: string): Stubs {
   async function clear(users: readonly User[], id?: string): Promise<void> {
     const staying = users.filter((user) => user.id !== id && isAlive(user));
     const used = new Set(staying.flatMap(({ stubs }) => stubs.map(({ path }) => path)));
-    for (const stub of users.flatMap(({ stubs }) => stubs)) if (!used.has(stub.path)) await remove(stub);
+    const unused = users.flatMap(({ stubs }) => stubs).filter(({ path }) => !used.has(path));
+    await Promise.all(unused.map(remove));
     await write(staying);
   }
 
@@ -59,8 +60,12 @@ export function createStubs(stateFolder: string): Stubs {
         const standing = [...policy.readOnly, ...policy.maskedFolders].flatMap((path) => known.get(path) ?? []);
         // On the list before they are there, so that they are found whatever happens in between.
         await write([...users, { id, ...self, stubs: [...standing, ...policy.missing] }]);
-        const made: Missing[] = [];
-        for (const stub of policy.missing) if (await make(stub)) made.push(stub);
+        const makings = await Promise.allSettled(policy.missing.map(make));
+        for (const making of makings) if (making.status === 'rejected') throw making.reason;
+        const made = policy.missing.filter((_stub, index) => {
+          const making = makings[index];
+          return making?.status === 'fulfilled' && making.value;
+        });
         await write([...users, { id, ...self, stubs: [...standing, ...made] }]);
         return { ...policy, missing: [...standing, ...made] };
       }),

@@ -134,10 +134,14 @@ function bubblewrap(
     hasNetwork: network,
     async enter(start) {
       const id = randomUUID();
+      const giveUp = async (cause: unknown) => {
+        await stubs.release(id).catch(() => undefined);
+        return explain(cause);
+      };
       const policy = await stubs
         .hold(id, () => policyFor(ground, { programs: [start.file], spools: spools() }))
-        .catch(explain);
-      const excludes = await writeExcludes(policy, join(stateFolder, `sandbox-exclude-${id}`)).catch(explain);
+        .catch(giveUp);
+      const excludes = await writeExcludes(policy, join(stateFolder, `sandbox-exclude-${id}`)).catch(giveUp);
       const plan = { policy, network, cwd: start.cwd, replaced: excludes };
       const args = [...bubblewrapArguments(plan), start.file, ...start.args];
       const release = async () => {
