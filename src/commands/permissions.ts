@@ -1,6 +1,5 @@
 /** The permissions of one run: mode and rules from flags and configuration, and what the person adds on the way. */
 import type { Config } from '../config/config.js';
-import { ConfigError } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
 import { flagHint } from '../permissions/command-hint.js';
 import { decide } from '../permissions/policy.js';
@@ -19,19 +18,17 @@ export type Permissions = {
 
 export type PermissionOptions = {
   readonly intent: Intent;
-  readonly config: Config;
+  readonly mode: ApprovalMode;
+  /** Whether commands run in a sandbox. */
+  readonly sandboxed: boolean;
   /** Whether there is a person to ask. */
   readonly canAsk: boolean;
   readonly roots: readonly string[];
 };
 
-/**
- * @throws {ConfigError} when full-auto is asked for without what it needs.
- * @throws {UsageError} for a rule that can't be read.
- */
-export function createPermissions({ intent, config, canAsk, roots }: PermissionOptions): Permissions {
+/** @throws {UsageError} for a rule that can't be read. */
+export function createPermissions({ intent, mode, sandboxed, canAsk, roots }: PermissionOptions): Permissions {
   const { flags } = intent;
-  const mode = modeOf(intent, config, canAsk);
   const allow: Rule[] = [...parseRuleList(flags.allowedTools ?? [])];
   const deny = parseRuleList(flags.disallowedTools ?? []);
   return {
@@ -39,6 +36,7 @@ export function createPermissions({ intent, config, canAsk, roots }: PermissionO
     decide: (request, worker) =>
       decide(request, {
         mode,
+        sandboxed,
         rules: { allow, deny },
         workerReadOnly: worker.readOnly,
         canAsk,
@@ -56,12 +54,9 @@ export function createPermissions({ intent, config, canAsk, roots }: PermissionO
   };
 }
 
-function modeOf({ kind, flags }: Intent, config: Config, canAsk: boolean): ApprovalMode {
+/** The mode of a run. What `full-auto` needs is seen to elsewhere. */
+export function modeOf({ kind, flags }: Intent, config: Config, canAsk: boolean): ApprovalMode {
   if (kind === 'chat') return 'read-only';
   if (flags.dangerouslySkipPermissions === true) return 'full-auto';
-  const mode = config.approvalMode ?? (canAsk ? 'ask' : 'read-only');
-  if (mode !== 'full-auto') return mode;
-  throw new ConfigError('The mode full-auto needs a sandbox, and there is none here.', {
-    hint: "Use --approval-mode auto-edit with rules such as --allowed-tools 'shell(npm test)', or --dangerously-skip-permissions if nothing here is worth protecting.",
-  });
+  return config.approvalMode ?? (canAsk ? 'ask' : 'read-only');
 }

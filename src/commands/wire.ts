@@ -27,10 +27,11 @@ import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
-import { createPermissions } from './permissions.js';
+import { createPermissions, modeOf } from './permissions.js';
 import { openProject } from './project.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openRunSandbox } from './sandbox.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 import { openUndo } from './undo-port.js';
@@ -75,7 +76,23 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const childEnv = childEnvironment(io.env, { include: shellEnv });
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
-  const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
+  const mode = modeOf(intent, config, hasTerminal(io));
+  const spools: string[] = [];
+  const { sandbox, notices: ofSandbox } = await openRunSandbox({
+    config,
+    mode,
+    skipsPermissions: flags.dangerouslySkipPermissions === true,
+    roots: workspace.roots,
+    childEnvironment: childEnv,
+    spools: () => spools,
+  });
+  const permissions = createPermissions({
+    intent,
+    mode,
+    sandboxed: sandbox !== undefined,
+    canAsk: hasTerminal(io),
+    roots: workspace.roots,
+  });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
   const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
@@ -86,7 +103,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const project = await openProject(trust, { home: homeOf(io.env), config: config.folders.config });
   const skills = await openSkills(project);
-  const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
+  const tools = new Map([...createTools({ groups: io.groups, shell, sandbox }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, { root: trust.root, userFolder: config.folders.config });
   const values = { workers: describeCatalogue(catalogue(workers)) };
@@ -116,7 +133,10 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       workspace,
       now: io.now,
       childEnvironment: childEnv,
-      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
+      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, async (folder) => {
+        spools.push(folder);
+        await workspace.allowReading(folder);
+      }),
       mask: redactor.mask,
       ...(undo && { changes: undo }),
     },
@@ -140,6 +160,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
   };
   for (const { code, text } of [...notices, ...project.notices]) tell({ type: 'notice', level: 'warning', code, text });
+  for (const text of ofSandbox) tell({ type: 'notice', level: 'warning', code: 'sandbox', text });
   if (instructions.cut)
     tell({
       type: 'notice',
@@ -165,9 +186,18 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 
 /** Flags that set a variable. */
 function configFlags(flags: RunFlags): ConfigFlags {
-  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
-    flags;
-  return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };
+  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd } = flags;
+  const { approvalMode, sandbox, sandboxNetwork, envFile } = flags;
+  const limits = { maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd };
+  return {
+    provider,
+    model,
+    ...limits,
+    approvalMode,
+    sandbox,
+    ...(sandboxNetwork === true && { sandboxNetwork: 'true' }),
+    envFile,
+  };
 }
 
 /** The log is loaded only when it is on. */

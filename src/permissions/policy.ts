@@ -10,8 +10,9 @@ import { readOnlyOperands } from './shell-table.js';
 import type { ApprovalMode, Decision, HowToAllow, Request, RuleSet, Subject } from './types.js';
 
 export type PolicyContext = {
-  /** `full-auto` only exists together with `--dangerously-skip-permissions`, as long as there is no sandbox. */
   readonly mode: ApprovalMode;
+  /** Commands run inside a sandbox that works. */
+  readonly sandboxed?: boolean;
   readonly rules: RuleSet;
   /** The worker may only read: neither the mode nor an allow rule widens that. */
   readonly workerReadOnly: boolean;

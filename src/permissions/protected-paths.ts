@@ -1,8 +1,8 @@
 /** Which paths decide what runs later: a change there is asked for in every mode. Looks at names only. */
 import { foldedSegments } from './path-segments.js';
 
-const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
-const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules']);
+export const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
+export const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules']);
 const SHELL_STARTUP = /^\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|zlogout)$/;
 
 /** `path` is relative to the workspace: a workspace that itself lies under `.claude/worktrees` is an ordinary one. */

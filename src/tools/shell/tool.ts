@@ -9,6 +9,7 @@ import { createShellFinder, environmentOf } from './environment.js';
 import { reportOf } from './report.js';
 import { runCommand } from './run-command.js';
 import type { Sandbox } from './sandbox-types.js';
+import { sandboxAdvice, sandboxHint } from './sandbox-words.js';
 import doc from './tool.md';
 import { argumentsFor, kindOf, shellNamed } from './which-shell.js';
 
@@ -52,7 +53,7 @@ export function createShellTool({ groups, shell, sandbox }: ShellOptions = {}): 
   const { title, isRead, isCmd, advice } = kindOf(name);
   return defineTool({
     name: 'shell',
-    doc: fillPrompt(doc.trim(), { shell: title, advice }),
+    doc: fillPrompt(doc.trim(), { shell: title, advice }).trim() + (sandbox ? `\n${sandboxAdvice(sandbox)}` : ''),
     permission: 'execute',
     concurrency: 'serial',
     ownTimeout: true,
@@ -67,7 +68,8 @@ export function createShellTool({ groups, shell, sandbox }: ShellOptions = {}): 
       const start = { ...commandLine(command, file), cwd: folder.path, env };
       const end = await runCommand({ command, start, timeoutMs, isRead, sandbox, groups }, context);
       const output = end.captured.head + end.captured.tail;
-      const hint = shell && dialectHint(name, { command, output, exitCode: end.result.exitCode });
+      const ended = { command, output, exitCode: end.result.exitCode };
+      const hint = (shell && dialectHint(name, ended)) ?? (sandbox && sandboxHint(sandbox, ended));
       return reportOf({ ...end, command, cwd: folder.shown || '.', timeoutMs, hint });
     },
   });
