@@ -51,6 +51,7 @@ export type {
   EventBody,
   EventSink,
   EventStamp,
+  FileDiff,
   TokenParts,
   WindowSize,
   WindowSource,
@@ -139,4 +140,4 @@ export { createTools } from './tools/index.js';
 export type { ShellOptions } from './tools/shell/tool.js';
 export type { DelegatedResult, DelegatedTask, Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
-export type { Location, Workspace, WriteOptions } from './tools/workspace.js';
+export type { FileChange, Location, Workspace, WriteOptions } from './tools/workspace.js';
