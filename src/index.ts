@@ -51,6 +51,7 @@ export type {
   EventBody,
   EventSink,
   EventStamp,
+  FileDiff,
   TokenParts,
   WindowSize,
   WindowSource,
@@ -148,4 +149,4 @@ export type {
   UserQuestion,
 } from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
-export type { Location, Workspace, WriteOptions } from './tools/workspace.js';
+export type { FileChange, Location, Workspace, WriteOptions } from './tools/workspace.js';

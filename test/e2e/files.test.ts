@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { calls, says, type Turn } from '../fixtures/model-server.js';
@@ -75,6 +75,54 @@ describe('a file that is changed', () => {
 
     expect(lastResult(run)).toContain('function total(items)');
     expect(place.read('a.js')).toBe('function total(items) {\n  return items.length;\n}\n');
+  });
+});
+
+describe('a patch', () => {
+  const patched = (...lines: readonly string[]) =>
+    calls('apply_patch', { patch: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') });
+
+  it('changes several files, and what it did stands in the progress and in the proof', async () => {
+    const place = makePlace({ a: 'one\n', b: 'two\n', c: 'three\n' });
+    const turn = patched(
+      '*** Update File: a',
+      '@@',
+      '-one',
+      '+1',
+      '*** Update File: b',
+      '*** Move to: d/b',
+      '@@',
+      '-two',
+      '+2',
+      '*** Delete File: c',
+    );
+    const run = await work([turn], place);
+
+    expect([place.read('a'), place.read('d/b')]).toEqual(['1\n', '2\n']);
+    expect(existsSync(join(place.root, 'b')) || existsSync(join(place.root, 'c'))).toBe(false);
+    expect(lastResult(run)).toBe('Changed a: line 1.\nMoved b to d/b: line 1.\nDeleted c.');
+    for (const text of ['+2 -3', 'moved b → d/b +1 -1', 'deleted c +0 -1']) expect(run.stderr).toContain(text);
+  });
+
+  it.each([
+    [
+      'one of its paths is protected',
+      ['*** Update File: b', '*** Move to: .git/hooks/post-commit', '@@', ' two'],
+      /protected path/,
+    ],
+    ['one of its paths is outside', ['*** Add File: ../pwn', '+x'], /outside the workspace/],
+    ['it can not be read', ['*** Frob File: b'], /cannot be read/],
+    ['one hunk fits nowhere', ['*** Update File: b', '@@', '-zzz', '+x'], /not in the file/],
+  ])('changes nothing where %s', async (_, lines, reason) => {
+    const place = makePlace({ a: 'one\n', b: 'two\n' });
+    const run = await work([patched('*** Update File: a', '@@', '-one', '+1', ...lines)], place);
+
+    expect(lastResult(run)).toMatch(reason);
+    expect([place.read('a'), place.read('b')]).toEqual(['one\n', 'two\n']);
+    expect([existsSync(join(place.root, '.git/hooks')), existsSync(join(place.root, '../pwn'))]).toEqual([
+      false,
+      false,
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { editFileTool } from '../../src/tools/edit-file/tool.js';
 import { readFileTool } from '../../src/tools/read-file/tool.js';
@@ -473,6 +474,28 @@ describe('files', () => {
     const done = await call(editFileTool, { path: 'link', old_string: 'one', new_string: 'two' });
     expect([done.ok, done.touched]).toEqual([true, ['dir/run.sh']]);
     expect([await text('dir/run.sh'), (await stat(path('dir/run.sh'))).mode & 0o777]).toEqual(['echo two\n', 0o755]);
+  });
+
+  it.runIf(process.getuid?.() === 0)('keeps the owner where that is allowed', async () => {
+    const { call, path } = await bench({ f: 'a\n' });
+    await chown(path('f'), 65_534, 65_533);
+    await chmod(path('f'), 0o2755);
+    await call(editFileTool, { path: 'f', old_string: 'a', new_string: 'b' });
+    const { uid, gid, mode } = await stat(path('f'));
+    expect([uid, gid, mode & 0o7777]).toEqual([65_534, 65_533, 0o2755]);
+  });
+
+  it('leaves what is outside alone: behind a link it refuses, and the other name of a hard link stays', async () => {
+    const { call, path, root, text } = await bench();
+    const outside = join(dirname(root), 'f');
+    await writeFile(outside, 'a\n');
+    await symlink('../f', path('l'));
+    await link(outside, path('h'));
+    const given = { old_string: 'a', new_string: 'b' };
+    expect(await call(editFileTool, { path: 'l', ...given })).toMatchObject({ code: 'outside-workspace' });
+    expect(await call(editFileTool, { path: '../f', ...given })).toMatchObject({ code: 'outside-workspace' });
+    expect(await call(editFileTool, { path: 'h', ...given })).toMatchObject({ ok: true });
+    expect([await text('h'), await readFile(outside, 'utf8')]).toEqual(['b\n', 'a\n']);
   });
 
   it('refuses a folder', async () => {

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, open, symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { applyPatchTool } from '../../src/tools/apply-patch/tool.js';
+import { editFileTool } from '../../src/tools/edit-file/tool.js';
 import { readFileTool } from '../../src/tools/read-file/tool.js';
+import { createWorkspace } from '../../src/tools/workspace.js';
 import { bench } from './bench.js';
 
 async function read(content: string | Uint8Array, input: Record<string, unknown> = {}) {
@@ -73,6 +76,29 @@ describe('text', () => {
     expect(await call(readFileTool, { path: 'p' })).toMatchObject({ code: 'not-a-file' });
   });
 
+  it.runIf(process.platform === 'linux').each([
+    ['/dev/zero', 'not-a-file'],
+    ['/dev/full', 'not-a-file'],
+  ])('does not read the device %s, whatever leads to it', async (device, code) => {
+    const { context, path } = await bench();
+    await symlink(device, path('l'));
+    const { call } = await bench();
+    expect(await call(readFileTool, { path: device })).toMatchObject({ code: 'outside-workspace' });
+    const reading = readFileTool.run({ path: 'l' }, context);
+    await expect(reading).rejects.toMatchObject({ code: 'outside-workspace' });
+    const workspace = await createWorkspace({ root: '/dev' });
+    await expect(readFileTool.run({ path: device.slice(5) }, { ...context, workspace })).rejects.toMatchObject({
+      code,
+    });
+  });
+
+  it.runIf(process.platform === 'linux')('does not read the environment of a process from outside', async () => {
+    const { call, path } = await bench();
+    await symlink('/proc/self/environ', path('e'));
+    for (const name of ['/proc/self/environ', 'e'])
+      expect(await call(readFileTool, { path: name })).toMatchObject({ code: 'outside-workspace' });
+  });
+
   it('reads through a link inside', async () => {
     const { call, path } = await bench({ 'd/f': 'x\n' });
     await symlink('d/f', path('l'));
@@ -117,6 +143,22 @@ describe('limits', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(50_000_000);
     expect(output.length).toBeLessThan(3000);
     expect(output).toContain('[199998000 more bytes]');
+  });
+
+  it('reads the start of a sparse file of 2 GB at once, and with little memory tells that it is binary', async () => {
+    const { call, path } = await bench();
+    const file = await open(path('sparse'), 'w');
+    await file.truncate(2_000_000_000);
+    await file.close();
+    const before = process.memoryUsage().rss;
+    expect(await call(readFileTool, { path: 'sparse' })).toMatchObject({ code: 'binary' });
+    expect(process.memoryUsage().rss - before).toBeLessThan(50_000_000);
+    for (const [tool, input] of [
+      [editFileTool, { old_string: 'a', new_string: 'b' }],
+      [applyPatchTool, { patch: '*** Begin Patch\n*** Update File: sparse\n@@\n-a\n+b\n*** End Patch' }],
+    ] as const)
+      expect(await call(tool, { path: 'sparse', ...input })).toMatchObject({ code: 'too-large' });
+    expect(process.memoryUsage().rss - before).toBeLessThan(50_000_000);
   });
 
   it('finds a line deep in a large file', async () => {
