@@ -44,7 +44,14 @@ const common = {
   metafile: true,
   logLevel: 'error',
   plugins: [esbuildMarkdown, englishZod, unaskingChalk],
-  define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
+  // The entry that its package.json names for Node loads its parts in a way that no bundler can follow.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+  define: {
+    'process.env.NODE_ENV': '"production"',
+    'process.env.DEV': '"false"',
+    // write-file-atomic makes names of temporary files with it; an ES module has none.
+    __filename: 'import.meta.url',
+  },
   // Some bundled CommonJS packages call require() at run time, which an ES module does not have.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

@@ -10,6 +10,7 @@ import { type Colors, createColors } from '../output/colors.js';
 import { formatMs, shorten } from '../output/format.js';
 import { createJsonLinesSink, type ResultInput, resultJson } from '../output/json.js';
 import { createTextSink } from '../output/text.js';
+import { redactPatterns } from '../permissions/redact.js';
 import type { Budget } from '../runtime/budget.js';
 import type { Ledger } from '../runtime/ledger.js';
 import { en } from '../texts/en.js';
@@ -120,13 +121,13 @@ export function createReport({ io, flags, sessionId, startedAt }: ReportOptions)
       proof: fields.proof,
       warnings,
       ...(fill && { context: { ...fill, steps } }),
-      ...(fields.error && { error: fields.error }),
+      ...(fields.error && { error: maskStrings(fields.error, redactPatterns) }),
     };
     print(`${resultJson(maskStrings(input, mask))}\n`);
   }
 
   function sayError(error: { readonly message: string; readonly hint?: string | undefined }): void {
-    const line = (text: string) => shorten(mask(text), ERROR_WIDTH);
+    const line = (text: string) => shorten(redactPatterns(mask(text)), ERROR_WIDTH);
     if (error.message !== '') say(`${colors.red(`${texts.error}:`)} ${line(error.message)}\n`);
     for (const hint of error.hint?.split('\n') ?? []) say(`${line(hint)}\n`);
   }

@@ -27,6 +27,15 @@ export type SideCommand = {
   readonly load: () => Promise<SideRun>;
 };
 
+const CWD = ['-C, --cwd <folder>', 'the workspace, instead of the current folder'] as const;
+
+const TRUST_ACTIONS = [
+  ['add', 'trust this project: its settings, agents and skills as they are now'],
+  ['env', 'use ./.env in every run, as long as it stays as it is'],
+  ['remove', 'forget all of that for this project'],
+  ['list', 'what is trusted anywhere'],
+] as const;
+
 export const SIDE_COMMANDS: readonly SideCommand[] = [
   {
     name: 'skills',
@@ -34,10 +43,23 @@ export const SIDE_COMMANDS: readonly SideCommand[] = [
     define: (command, act) => {
       command
         .allowExcessArguments(false)
-        .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+        .option(...CWD)
         .action(() => act(command, []));
     },
     load: async () => (await import('./skills.js')).runSkills,
+  },
+  {
+    name: 'trust',
+    description: 'what a project brings that counts only once you trust it, and the words that trust it',
+    define: (command, act) => {
+      const inFolder = (each: Command) => each.allowExcessArguments(false).option(...CWD);
+      inFolder(command).action(() => act(command, []));
+      for (const [name, description] of TRUST_ACTIONS) {
+        const action = inFolder(command.command(name).description(description));
+        action.action(() => act(action, [], name));
+      }
+    },
+    load: async () => (await import('./trust.js')).runTrust,
   },
   {
     name: 'context',

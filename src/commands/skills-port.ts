@@ -1,9 +1,9 @@
-/** The skills that runs of the command line offer: the user's own. A project's wait for a trusted folder. */
-import { homedir } from 'node:os';
-import { loadSkills, readSkillBody, skillFolders, skillIndex } from '../context/skills.js';
+/** The skills that runs of the command line offer: the user's own, and those of the project that the user trusts. */
+import { loadSkills, readSkillBody, skillIndex } from '../context/skills.js';
 import { createLoadSkillTool } from '../tools/load-skill/tool.js';
 import type { Tool } from '../tools/types.js';
 import type { Worker } from '../workers/types.js';
+import type { Project } from './project.js';
 
 export type OpenedSkills = {
   /** `load_skill`, or nothing where there are no skills. */
@@ -14,20 +14,15 @@ export type OpenedSkills = {
   readonly offeredTo: (workers: ReadonlyMap<string, Worker>) => ReadonlyMap<string, Worker>;
 };
 
-/** Reads the heads of the user's skills; a body is read when the model asks for it. */
-export async function openSkills(
-  env: Readonly<Record<string, string | undefined>>,
-  root: string,
-  config: string,
-): Promise<OpenedSkills> {
-  const folders = skillFolders({ root, home: env.HOME || homedir(), config });
-  const { skills } = await loadSkills(folders.filter(({ scope }) => scope === 'user'));
+/** Reads the heads of the skills; a body is read when the model asks for it, if it is still the one that is trusted. */
+export async function openSkills({ skillFolders, maySkill }: Project): Promise<OpenedSkills> {
+  const { skills } = await loadSkills(skillFolders, maySkill);
   if (skills.length === 0) return { tools: new Map(), index: [], offeredTo: (workers) => workers };
   const tool = createLoadSkillTool({
     names: skills.map((skill) => skill.name),
     read: async (name) => {
       const skill = skills.find((each) => each.name === name);
-      return skill && readSkillBody(skill);
+      return skill && (await maySkill(skill)) ? readSkillBody(skill) : undefined;
     },
   });
   return {

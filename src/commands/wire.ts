@@ -1,6 +1,7 @@
 /** Puts one run together: configuration → provider, tools, workers, policy, readers → the tree that workers run in. */
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.js';
+import { homeOf } from '../config/folders.js';
 import { limitsFor, modelFor } from '../config/limits.js';
 import { type ConfigFlags, loadConfig } from '../config/load.js';
 import { type Instructions, loadInstructions } from '../context/instructions.js';
@@ -9,6 +10,7 @@ import { ConfigError, messageOf } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import type { EventSink } from '../events/types.js';
 import { createAsk } from '../output/ask.js';
+import { redactPatterns } from '../permissions/redact.js';
 import { childEnvironment } from '../permissions/secrets.js';
 import { createBudget } from '../runtime/budget.js';
 import type { RunTree } from '../runtime/context.js';
@@ -25,6 +27,7 @@ import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
 import { createPermissions } from './permissions.js';
+import { openProject } from './project.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
 import { openSkills } from './skills-port.js';
@@ -53,13 +56,18 @@ export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly r
 export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
   const { flags } = intent;
   const cwd = pathFrom(io.cwd, flags.cwd);
-  const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  const { config, secretValues, notices, shellEnv, trust } = await loadConfig({
+    env: io.env,
+    cwd,
+    flags: configFlags(flags),
+    trustsWorkspace: flags.trustWorkspace === true,
+  });
 
   const workspace = await createWorkspace({
     root: cwd,
     addDirs: (flags.addDir ?? []).map((folder) => pathFrom(io.cwd, folder)),
   });
-  const childEnv = childEnvironment(io.env);
+  const childEnv = childEnvironment(io.env, { include: shellEnv });
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
   const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
   const redactor = createRedactor(secretValues);
@@ -70,10 +78,11 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
-  const skills = await openSkills(io.env, workspace.root, config.folders.config);
+  const project = await openProject(trust, { home: homeOf(io.env), config: config.folders.config });
+  const skills = await openSkills(project);
   const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
-  const instructions = await loadInstructions(workspace.root, config.folders.config);
+  const instructions = await loadInstructions(workspace.root, { root: trust.root, userFolder: config.folders.config });
   const values = { workers: describeCatalogue(catalogue(workers)) };
   const environment = {
     root: workspace.root,
@@ -113,7 +122,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
   };
   const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
-  for (const { code, text } of notices) tell({ type: 'notice', level: 'warning', code, text });
+  for (const { code, text } of [...notices, ...project.notices]) tell({ type: 'notice', level: 'warning', code, text });
   if (instructions.cut)
     tell({
       type: 'notice',
@@ -146,7 +155,9 @@ async function logSinks(config: Config, debug: boolean): Promise<readonly EventS
   if (level === 'silent' && !debug) return [];
   const { createLogSink } = await import('../output/log.js');
   try {
-    return [createLogSink({ level: debug ? 'debug' : level, destination: debug ? 2 : (file ?? 2) })];
+    return [
+      createLogSink({ level: debug ? 'debug' : level, destination: debug ? 2 : (file ?? 2), redact: redactPatterns }),
+    ];
   } catch (cause) {
     throw new ConfigError(`The log file ${file} can't be written: ${messageOf(cause)}`, {
       cause,

@@ -34,7 +34,8 @@ export function foldersFor(where: {
   return xdgFolders(where.env, homedir);
 }
 
-function homeOf(env: Environment, platform: NodeJS.Platform): string {
+/** The user's home, as their programs know it. */
+export function homeOf(env: Environment, platform: NodeJS.Platform = process.platform): string {
   const named = platform === 'win32' ? env.USERPROFILE : env.HOME;
   return named && path.isAbsolute(named) ? named : systemHomedir();
 }

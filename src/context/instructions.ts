@@ -1,6 +1,6 @@
 /** Finds the instruction files that count for a folder: AGENTS.md and its kin. */
 import { lstat, open, realpath } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 /** A quarter of this is a long file already; all of it is paid for in every request. */
 const LIMIT_BYTES = 32 * 1024;
@@ -14,9 +14,11 @@ export type Instructions = {
   readonly cut: boolean;
 };
 
-/** Reads the user's file (if any), then one file a folder from the repository's root down to `cwd`. */
-export async function loadInstructions(cwd: string, userFolder: string): Promise<Instructions> {
-  const root = await repositoryRoot(cwd);
+/** Reads the user's file (if any), then one file a folder from the repository's `root` down to `cwd`. */
+export async function loadInstructions(
+  cwd: string,
+  { root, userFolder }: { readonly root: string; readonly userFolder: string },
+): Promise<Instructions> {
   const candidates = [await readFirst(userFolder, userFolder)];
   for (const folder of foldersBetween(root, cwd)) candidates.push(await readFirst(folder, root));
 
@@ -33,14 +35,6 @@ export async function loadInstructions(cwd: string, userFolder: string): Promise
     if (text !== '') files.push({ path: candidate.path, text });
   }
   return { files, cut };
-}
-
-/** The nearest folder with a `.git` in it; `cwd` itself where there is none. */
-async function repositoryRoot(cwd: string): Promise<string> {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    if (await exists(join(folder, '.git'))) return folder;
-    if (dirname(folder) === folder) return cwd;
-  }
 }
 
 function foldersBetween(root: string, cwd: string): readonly string[] {
@@ -88,11 +82,4 @@ async function readStart(path: string): Promise<string> {
   } finally {
     await file.close();
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -19,13 +19,16 @@ export type SkillFolder = {
   readonly isNamed?: boolean;
 };
 
-export type Skill = SkillHead & {
+/** Where a skill is. */
+export type SkillPage = {
   readonly scope: SkillFolder['scope'];
   /** Absolute path of its `SKILL.md`. */
   readonly file: string;
-  /** The trusted folder it lies in: its real path. */
+  /** The folder that was looked in: its real path. */
   readonly root: string;
 };
+
+export type Skill = SkillHead & SkillPage;
 
 export type Skills = { readonly skills: readonly Skill[]; readonly diagnostics: readonly SkillDiagnostic[] };
 
@@ -53,14 +56,20 @@ export function skillFolders(where: { root: string; home: string; config: string
   ];
 }
 
-/** The skills of the folders in `trust` and of no others; of two with one name the first wins. Never throws. */
-export async function loadSkills(trust: readonly SkillFolder[]): Promise<Skills> {
-  const scan: Scan = { seen: new Set(), pages: [], diagnostics: [] };
-  for (const folder of trust) await scanFolder(folder, scan);
-
+/**
+ * The skills of the folders in `trust` and of no others; of two with one name the first wins. Nothing is read of a page
+ * that `mayUse` refuses. Never throws.
+ */
+export async function loadSkills(
+  trust: readonly SkillFolder[],
+  mayUse: (page: SkillPage) => boolean | Promise<boolean> = () => true,
+): Promise<Skills> {
+  const { pages, diagnostics: found } = await findSkillPages(trust);
   const byName = new Map<string, Skill>();
-  const diagnostics = [...scan.diagnostics];
-  for (const { file, root, scope } of scan.pages) {
+  const diagnostics = [...found];
+  for (const where of pages) {
+    if (!(await mayUse(where))) continue;
+    const { file, root, scope } = where;
     const page = await readPage(file, root);
     diagnostics.push(...page.diagnostics);
     if (page.head === undefined) continue;
@@ -69,6 +78,15 @@ export async function loadSkills(trust: readonly SkillFolder[]): Promise<Skills>
     else diagnostics.push(shadowed(file, winner));
   }
   return { skills: [...byName.values()], diagnostics };
+}
+
+/** Where the skills of some folders are, unread. Never throws. */
+export async function findSkillPages(
+  folders: readonly SkillFolder[],
+): Promise<{ readonly pages: readonly SkillPage[]; readonly diagnostics: readonly SkillDiagnostic[] }> {
+  const scan: Scan = { seen: new Set(), pages: [], diagnostics: [] };
+  for (const folder of folders) await scanFolder(folder, scan);
+  return scan;
 }
 
 /** What the system prompt says of skills; empty where there are none. */
@@ -103,8 +121,7 @@ export async function readSkillBody(skill: Pick<Skill, 'file' | 'root'>): Promis
   return { text, isCut, folder: join(skill.file, '..') };
 }
 
-type FoundPage = { readonly file: string; readonly root: string; readonly scope: SkillFolder['scope'] };
-type Scan = { readonly seen: Set<string>; readonly pages: FoundPage[]; readonly diagnostics: SkillDiagnostic[] };
+type Scan = { readonly seen: Set<string>; readonly pages: SkillPage[]; readonly diagnostics: SkillDiagnostic[] };
 
 async function scanFolder({ path, scope, within, isNamed = false }: SkillFolder, scan: Scan): Promise<void> {
   const root = await realPathOf(path);
@@ -136,7 +153,7 @@ async function scanFolder({ path, scope, within, isNamed = false }: SkillFolder,
 }
 
 /** Notes the page of one folder, or gives the folders below it: those of a skill are its own business. */
-async function lookInto(folder: string, place: Omit<FoundPage, 'file'>, scan: Scan): Promise<readonly string[]> {
+async function lookInto(folder: string, place: Omit<SkillPage, 'file'>, scan: Scan): Promise<readonly string[]> {
   let entries: readonly Dirent[];
   try {
     entries = await readdir(folder, { withFileTypes: true });

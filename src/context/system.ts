@@ -34,6 +34,16 @@ function instructionBlock({ files }: Instructions): readonly string[] {
   if (files.length === 0) return [];
   return [
     introduction,
-    ...files.map(({ path, text }) => `<instructions file="${path}">\n${text.trim()}\n</instructions>`),
+    ...files.map(({ path, text }) => `<instructions file="${asName(path)}">\n${asText(text)}\n</instructions>`),
   ];
+}
+
+/** A file must not be able to end its block, or to begin one in another's name. */
+function asText(text: string): string {
+  return text.trim().replace(/<(?=[\s\\/]*instructions)/gi, '&lt;');
+}
+
+/** Folders of a project may be called anything. */
+function asName(path: string): string {
+  return path.replace(/["<>\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

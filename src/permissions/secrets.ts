@@ -1,5 +1,6 @@
 /** Keeps known secrets out of child processes and out of everything that is shown, stored or sent. */
 import { posix, win32 } from 'node:path';
+import { redactPatterns } from './redact.js';
 
 const PASSED = new Set(
   [
@@ -22,22 +23,43 @@ const SET = {
   npm_config_update_notifier: 'false',
 } as const;
 
+/** What a name says of a secret, and of what makes programs load code: a pattern is not meant to reach it. */
+const NEEDS_EXACT_NAME =
+  /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|^(?:BASH_|ENV$|GIT_|LD_|DYLD_|NODE_OPTIONS$|RIPGREP_CONFIG_PATH$|CHATCLI_)/;
+
 /**
- * The whole environment of child processes, made of ours: a list of names that are passed on, and what we set. Keys
- * never are on it. Relative entries of `PATH` are dropped: they would let a workspace replace `ls`.
+ * The whole environment of child processes, made of ours: a list of names that are passed on, those that the user
+ * added to it (`include`, also with `*`), and what we set. A key is passed on only where its very name was added.
+ * Relative entries of `PATH` are dropped: they would let a workspace replace `ls`.
  */
 export function childEnvironment(
   parent: Readonly<Record<string, string | undefined>>,
-  platform: NodeJS.Platform = process.platform,
+  options: { readonly platform?: NodeJS.Platform; readonly include?: readonly string[] } = {},
 ): Record<string, string> {
+  const { platform = process.platform, include = [] } = options;
+  // Windows writes `Path` and `SystemRoot`, and does not tell cases apart.
+  const asKnown = (name: string) => (platform === 'win32' ? name.toUpperCase() : name);
+  const added = new Set(include.map(asKnown));
+  const patterns = include.filter((name) => name.includes('*')).map((name) => patternOf(asKnown(name)));
+  const isAdded = (name: string, value: string) =>
+    added.has(name) ||
+    (patterns.some((pattern) => pattern.test(name)) &&
+      !NEEDS_EXACT_NAME.test(name.toUpperCase()) &&
+      redactPatterns(value) === value);
+
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(parent)) {
-    // Windows writes `Path` and `SystemRoot`, and does not tell cases apart.
-    const known = platform === 'win32' ? name.toUpperCase() : name;
-    if (value === undefined || !(PASSED.has(known) || PASSED_FAMILIES.test(known))) continue;
+    const known = asKnown(name);
+    if (value === undefined) continue;
+    if (!(PASSED.has(known) || PASSED_FAMILIES.test(known) || isAdded(known, value))) continue;
     environment[name] = known === 'PATH' ? absoluteEntries(value, platform) : value;
   }
   return { ...environment, ...SET };
+}
+
+/** `*` stands for any characters. */
+function patternOf(name: string): RegExp {
+  return new RegExp(`^${name.replace(/[()]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
 }
 
 function absoluteEntries(path: string, platform: NodeJS.Platform): string {

@@ -1,9 +1,11 @@
-/** Makes a JSON value fit for telemetry: what a key says is secret is left out, and nothing of it is large. */
+/** Makes a JSON value fit for telemetry: what a key or a form says is secret is left out, and nothing of it is large. */
+import { redactPatterns } from '../permissions/redact.js';
 
 const DEPTH_AT_MOST = 4;
 const ITEMS_AT_MOST = 10;
 const FIELDS_AT_MOST = 32;
 const STRING_LIMIT_CHARS = 512;
+const LOOKED_AT_CHARS = 8 * 1024;
 
 const REDACTED = '[redacted]';
 
@@ -49,6 +51,10 @@ function isSecretKey(key: string): boolean {
   return SECRET_KEYS.has(name) || SECRET_KEY.test(name);
 }
 
+/** Of a long text only so much is looked at that no key within the limit is cut. */
 function shortened(text: string): string {
-  return text.length <= STRING_LIMIT_CHARS ? text : `${text.slice(0, STRING_LIMIT_CHARS - 1)}…`;
+  const safe = redactPatterns(text.slice(0, LOOKED_AT_CHARS));
+  return safe.length <= STRING_LIMIT_CHARS && text.length <= LOOKED_AT_CHARS
+    ? safe
+    : `${safe.slice(0, STRING_LIMIT_CHARS - 1)}…`;
 }

@@ -127,6 +127,7 @@ export function environmentOf(place: Place, { server, env = {} }: RunOptions): R
 function launch(file: string, args: readonly string[], options: RunOptions): Running {
   const { place = makePlace(), stdin, limitMs = LIMIT_MS } = options;
   const startedAt = performance.now();
+  const before = oursIn(place);
   const env = environmentOf(place, options);
   // A session of its own, so that a test's signals reach it alone and it can be killed as a whole.
   const child = spawn(file, args, {
@@ -156,7 +157,10 @@ function launch(file: string, args: readonly string[], options: RunOptions): Run
     clearTimeout(timer);
     running.delete(run);
     const done = { exitCode, signal, stdout: stdout(), stderr: stderr(), ms: at - startedAt, place };
-    const faults = [...(isOverdue ? [`it took longer than ${limitMs} ms`] : []), ...(await faultsOf(done, env))];
+    const faults = [
+      ...(isOverdue ? [`it took longer than ${limitMs} ms`] : []),
+      ...(await faultsOf(done, env, before)),
+    ];
     destroy();
     if (faults.length > 0) {
       throw new Error(`${faults.join('; ')}\n--- stdout\n${cut(done.stdout)}\n--- stderr\n${cut(done.stderr)}`);
@@ -195,16 +199,23 @@ function endOf(child: ChildProcess): Promise<{ exitCode: number | null; signal: 
   });
 }
 
+/** What a run might leave in its workspace, and what is named like it. */
+function oursIn({ root }: Place): readonly string[] {
+  return readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tmp|~$|\.chatcli/.test(path));
+}
+
 /** What no run may do: leave a process or a temporary file behind, show a stack trace, show the key, colour a pipe. */
-async function faultsOf(run: Run, env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+async function faultsOf(
+  run: Run,
+  env: Readonly<Record<string, string>>,
+  before: readonly string[],
+): Promise<readonly string[]> {
   const shown = run.stdout + run.stderr;
   const faults: string[] = [];
   if (/^ {2,}at .*(?::\d+:\d+\)?$|<anonymous>)/m.test(run.stderr)) faults.push('a stack trace is on stderr');
   if (shown.includes(KEY)) faults.push(`the key is on ${run.stdout.includes(KEY) ? 'stdout' : 'stderr'}`);
   if (shown.includes('\u001b') && env.FORCE_COLOR === undefined) faults.push('a control sequence is on a pipe');
-  const temporary = readdirSync(run.place.root, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    /\.tmp|~$|\.chatcli/.test(path),
-  );
+  const temporary = oursIn(run.place).filter((path) => !before.includes(path));
   if (temporary.length > 0) faults.push(`left in the workspace: ${temporary.join(', ')}`);
   const left = await lastingProcessesOf(run.place);
   if (left.length > 0) faults.push(`processes left: ${left.map(({ command }) => command).join('; ')}`);

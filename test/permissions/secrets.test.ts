@@ -52,12 +52,61 @@ describe('childEnvironment', () => {
 
   it('knows what Windows needs, in any letters', () => {
     const parent = { SystemRoot: 'C:\\Windows', Path: 'C:\\bin;.;D:\\x', ComSpec: 'cmd.exe', Secret: 'x' };
-    expect(childEnvironment(parent, 'win32')).toMatchObject({
+    expect(childEnvironment(parent, { platform: 'win32' })).toMatchObject({
       SystemRoot: 'C:\\Windows',
       Path: 'C:\\bin;D:\\x',
       ComSpec: 'cmd.exe',
     });
-    expect(childEnvironment(parent, 'win32')).not.toHaveProperty('Secret');
+    expect(childEnvironment(parent, { platform: 'win32' })).not.toHaveProperty('Secret');
+  });
+});
+
+describe("what the user's settings add to the environment of commands", () => {
+  const parent = {
+    PATH: '/bin',
+    JAVA_HOME: '/java',
+    MY_FLAG: '1',
+    MY_TOKEN: 'x',
+    my_password: 'x',
+    MY_URL: 'https://u:pass@example.com',
+    MY_VALUE: 'AKIAIOSFODNN7EXAMPLE',
+    OPENAI_API_KEY: 'k',
+    CHATCLI_MODEL: 'm',
+    BASH_ENV: './e',
+    ENV: './e',
+    LD_PRELOAD: './x.so',
+    DYLD_INSERT_LIBRARIES: './x',
+    GIT_EXTERNAL_DIFF: './x',
+    NODE_OPTIONS: '--require=./x',
+    RIPGREP_CONFIG_PATH: './x',
+    NO_COLOR: '0',
+    Path_Of_Mine: 'p',
+  };
+  const own = Object.keys(childEnvironment({}));
+  const added = (include: readonly string[], platform: NodeJS.Platform = 'linux') =>
+    Object.keys(childEnvironment(parent, { include, platform })).filter(
+      (name) => name !== 'PATH' && !own.includes(name),
+    );
+
+  it.each([
+    ['a name', ['JAVA_HOME'], ['JAVA_HOME']],
+    ['a pattern, but no key by name or form', ['MY_*'], ['MY_FLAG']],
+    [
+      'the pattern for all, but nothing that makes a program load code',
+      ['*'],
+      ['JAVA_HOME', 'MY_FLAG', 'Path_Of_Mine'],
+    ],
+    ['a key by its very name', ['MY_TOKEN', 'my_password', 'MY_URL'], ['MY_TOKEN', 'my_password', 'MY_URL']],
+    ['a pattern within a name', ['*_HOME', 'M*G'], ['JAVA_HOME', 'MY_FLAG']],
+    ['nothing by a part of a name or in other letters', ['JAVA', 'java_home', 'path_of_mine'], []],
+  ])('is %s', (_, include, expected) => {
+    expect(added(include)).toEqual(expected);
+  });
+
+  it('is in any letters on Windows, and never wins over what we set', () => {
+    expect(added(['java_home', 'path_OF_*'], 'win32')).toEqual(['JAVA_HOME', 'Path_Of_Mine']);
+    expect(childEnvironment(parent, { include: ['NO_COLOR'] }).NO_COLOR).toBe('1');
+    expect(childEnvironment({ PATH: '.:/bin' }, { include: ['PATH'] }).PATH).toBe('/bin');
   });
 });
 

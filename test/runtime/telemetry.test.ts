@@ -205,6 +205,14 @@ describe('a publisher', () => {
 });
 
 describe('what is redacted', () => {
+  it('is what has the form of a key, also where the text is cut', () => {
+    const token = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+    expect(redactForTelemetry({ command: `curl -H "Authorization: Bearer abc" ${token}` })).toEqual({
+      command: 'curl -H "Authorization: [redacted:authorization]" [redacted:github-token]',
+    });
+    expect(String(redactForTelemetry(`${' '.repeat(500)}${token}`))).not.toContain('ghp_');
+  });
+
   it.each([
     'api_key',
     'apiKey',
