@@ -20,6 +20,7 @@ describe('loadConfig', () => {
       toolProtocol: 'auto',
       workers: { parallel: true, maxTurns: 30, timeoutMs: 600_000, own: {}, fromFlags: {} },
       run: {},
+      approvalTimeoutMs: 1_800_000,
       requests: { maxRetries: 3, firstByteTimeoutMs: 120_000, idleTimeoutMs: 75_000, sendReasoning: 'auto' },
       network: { proxy: {}, headers: {} },
       models: { fallbacks: [] },
@@ -52,6 +53,7 @@ describe('loadConfig', () => {
       CHATCLI_TIMEOUT: '1h',
       CHATCLI_OPENAI_API: 'Responses',
       CHATCLI_APPROVAL_MODE: 'acceptEdits',
+      CHATCLI_APPROVAL_TIMEOUT: '7m',
       CHATCLI_MAX_RETRIES: '0',
       CHATCLI_FIRST_BYTE_TIMEOUT: '5s',
       CHATCLI_IDLE_TIMEOUT: '6s',
@@ -85,6 +87,7 @@ describe('loadConfig', () => {
       },
       run: { maxRequests: 9, maxTokens: 1_000, maxCostUsd: 0.5, timeoutMs: 3_600_000 },
       approvalMode: 'auto-edit',
+      approvalTimeoutMs: 420_000,
       requests: { maxRetries: 0, firstByteTimeoutMs: 5_000, idleTimeoutMs: 6_000, sendReasoning: 'never' },
       network: {
         proxy: { http: 'http://plain:1', https: 'http://all:2', noProxy: 'localhost' },

@@ -197,6 +197,7 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     ],
     invalid: ['readonly', 'auto', 'none', 'constructor', '__proto__'],
   },
+  CHATCLI_APPROVAL_TIMEOUT: TIME,
   CHATCLI_SHELL: LINE,
   CHATCLI_MAX_RETRIES: {
     valid: [
@@ -279,6 +280,7 @@ describe('the schema', () => {
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
       CHATCLI_OPENAI_API: 'auto',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
+      CHATCLI_APPROVAL_TIMEOUT: '30m',
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',
       CHATCLI_IDLE_TIMEOUT: '75s',
