@@ -45,6 +45,7 @@ export type {
   AgentEvent,
   ApprovalAnswer,
   ApprovalQuestion,
+  ApprovalVerdict,
   ContextFill,
   DiffLine,
   Display,
@@ -83,6 +84,7 @@ export type {
   Usage,
   Verdict,
 } from './kernel/types.js';
+export type { FileAccess } from './permissions/file-access.js';
 export type { ApprovalMode, Permission, Subject } from './permissions/types.js';
 export type { ProcessGroups } from './process-group.js';
 export type { Dialect } from './providers/dialect.js';

@@ -27,10 +27,11 @@ import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
-import { createPermissions, modeOf } from './permissions.js';
+import { modeOf } from './permissions.js';
 import { openProject } from './project.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openPermissions } from './run-permissions.js';
 import { openRunSandbox } from './sandbox.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
@@ -61,12 +62,13 @@ export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly r
 export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
   const { flags } = intent;
   const cwd = pathFrom(io.cwd, flags.cwd);
-  const { config, secretValues, notices, shellEnv, trust } = await loadConfig({
+  const loaded = await loadConfig({
     env: io.env,
     cwd,
     flags: configFlags(flags),
     trustsWorkspace: flags.trustWorkspace === true,
   });
+  const { config, secretValues, notices, shellEnv, trust } = loaded;
 
   let undo: UndoRecorder | undefined;
   const workspace = await createWorkspace({
@@ -76,7 +78,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const childEnv = childEnvironment(io.env, { include: shellEnv });
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
-  const mode = modeOf(intent, config, hasTerminal(io));
+  const canAsk = hasTerminal(io);
+  const mode = modeOf(intent, config, canAsk);
   const spools: string[] = [];
   const { sandbox, notices: ofSandbox } = await openRunSandbox({
     config,
@@ -86,12 +89,15 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     childEnvironment: childEnv,
     spools: () => spools,
   });
-  const permissions = createPermissions({
-    intent,
+  const permissions = await openPermissions({
+    io,
+    flags,
+    loaded,
+    roots: workspace.roots,
     mode,
     sandboxed: sandbox !== undefined,
-    canAsk: hasTerminal(io),
-    roots: workspace.roots,
+    canAsk,
+    warn: (text) => tell({ type: 'notice', level: 'warning', code: 'rule-not-stored', text }),
   });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
@@ -101,6 +107,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
+  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const project = await openProject(trust, { home: homeOf(io.env), config: config.folders.config });
   const skills = await openSkills(project);
   const tools = new Map([...createTools({ groups: io.groups, shell, sandbox }), ...skills.tools]);
@@ -112,7 +119,6 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     platform: process.platform,
     date: new Date(io.now()).toISOString().slice(0, 10),
   };
-  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const warn = (text: string) => tell({ type: 'notice', level: 'warning', code: 'undo', text });
   if (config.undo)
     undo = openUndo({
@@ -139,6 +145,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       }),
       mask: redactor.mask,
       ...(undo && { changes: undo }),
+      fileAccess: permissions.fileAccess,
     },
     emitter,
     budget: createBudget(config.run, costOf),
@@ -157,7 +164,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
         [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),
       ),
     decide: permissions.decide,
-    ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
+    ask: (question, worker, signal, again) =>
+      permissions.ask({ question, signal, again, put: (until) => ask(question, worker.name, until) }),
   };
   for (const { code, text } of [...notices, ...project.notices]) tell({ type: 'notice', level: 'warning', code, text });
   for (const text of ofSandbox) tell({ type: 'notice', level: 'warning', code: 'sandbox', text });
@@ -185,7 +193,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 }
 
 /** Flags that set a variable. */
-function configFlags(flags: RunFlags): ConfigFlags {
+export function configFlags(flags: RunFlags): ConfigFlags {
   const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd } = flags;
   const { approvalMode, sandbox, sandboxNetwork, envFile } = flags;
   const limits = { maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd };

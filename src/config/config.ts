@@ -29,6 +29,8 @@ export type Config = {
     /** Absolute paths that can be read inside. */
     readonly readable: readonly string[];
   };
+  /** How long a question waits for its answer. */
+  readonly approvalTimeoutMs: number;
   /** A name or a path, as it was set; absent: bash, or /bin/sh. */
   readonly shell?: string;
   /** Whether files are copied before they change. */
@@ -109,6 +111,7 @@ export function configFrom(
       network: values.CHATCLI_SANDBOX_NETWORK,
       readable: values.CHATCLI_SANDBOX_READ ?? [],
     },
+    approvalTimeoutMs: values.CHATCLI_APPROVAL_TIMEOUT,
     requests: {
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,

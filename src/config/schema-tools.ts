@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { absolutePaths, approvalMode, boolean, line, sandboxSetting } from './value-types.js';
+import { absolutePaths, approvalMode, boolean, duration, line, sandboxSetting } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -31,6 +31,12 @@ export const TOOL_VARIABLES = {
     type: absolutePaths,
     environmentOnly: true,
     help: 'Files and folders that commands in the sandbox may read although it hides them (the home folder, `.env`), with `:` between them.',
+  },
+  CHATCLI_APPROVAL_TIMEOUT: {
+    group: 'limits',
+    type: duration,
+    default: '30m',
+    help: 'How long a question at a terminal waits for its answer; then it counts as no, so that a run which nobody watches comes to an end. Without a terminal nobody is asked.',
   },
   CHATCLI_SHELL: {
     group: 'limits',

@@ -21,6 +21,7 @@ describe('loadConfig', () => {
       workers: { parallel: true, maxTurns: 30, timeoutMs: 600_000, own: {}, fromFlags: {} },
       run: {},
       sandbox: { setting: 'auto', network: false, readable: [] },
+      approvalTimeoutMs: 1_800_000,
       requests: { maxRetries: 3, firstByteTimeoutMs: 120_000, idleTimeoutMs: 75_000, sendReasoning: 'auto' },
       network: { proxy: {}, headers: {} },
       models: { fallbacks: [] },
@@ -58,6 +59,7 @@ describe('loadConfig', () => {
       CHATCLI_SANDBOX: 'Required',
       CHATCLI_SANDBOX_NETWORK: 'on',
       CHATCLI_SANDBOX_READ: ['/opt/a', '/opt/b'].join(path.delimiter),
+      CHATCLI_APPROVAL_TIMEOUT: '7m',
       CHATCLI_MAX_RETRIES: '0',
       CHATCLI_FIRST_BYTE_TIMEOUT: '5s',
       CHATCLI_IDLE_TIMEOUT: '6s',
@@ -92,6 +94,7 @@ describe('loadConfig', () => {
       run: { maxRequests: 9, maxTokens: 1_000, maxCostUsd: 0.5, timeoutMs: 3_600_000 },
       approvalMode: 'auto-edit',
       sandbox: { setting: 'required', network: true, readable: ['/opt/a', '/opt/b'] },
+      approvalTimeoutMs: 420_000,
       requests: { maxRetries: 0, firstByteTimeoutMs: 5_000, idleTimeoutMs: 6_000, sendReasoning: 'never' },
       network: {
         proxy: { http: 'http://plain:1', https: 'http://all:2', noProxy: 'localhost' },

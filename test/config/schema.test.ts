@@ -213,6 +213,7 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     ],
     invalid: ['opt/a', '~/a', '/a:b', '/a\u0001'],
   },
+  CHATCLI_APPROVAL_TIMEOUT: TIME,
   CHATCLI_SHELL: LINE,
   CHATCLI_UNDO: BOOLEAN,
   CHATCLI_MAX_RETRIES: {
@@ -299,6 +300,7 @@ describe('the schema', () => {
       CHATCLI_OPENAI_API: 'auto',
       CHATCLI_AGENT_PARALLEL_MODE: 'true',
       CHATCLI_UNDO: 'true',
+      CHATCLI_APPROVAL_TIMEOUT: '30m',
       CHATCLI_MAX_RETRIES: '3',
       CHATCLI_FIRST_BYTE_TIMEOUT: '120s',
       CHATCLI_IDLE_TIMEOUT: '75s',

@@ -38,6 +38,7 @@ const INVALID: Readonly<Record<string, readonly [value: string, allowed: string]
   CHATCLI_PRICE_INPUT: ['cheap', 'US dollars per million'],
   CHATCLI_PRICE_OUTPUT: ['-1', 'US dollars per million'],
   CHATCLI_APPROVAL_MODE: ['careful', 'read-only, ask, auto-edit, full-auto'],
+  CHATCLI_APPROVAL_TIMEOUT: ['never', DURATION],
   CHATCLI_SHELL: ['a\u0001b', TEXT],
   CHATCLI_UNDO: ['maybe', 'true, false'],
   CHATCLI_MAX_RETRIES: ['21', COUNT],

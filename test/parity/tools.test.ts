@@ -155,7 +155,7 @@ describe('tools', () => {
       turns: [calls(['a', 'asked', {}]), says('Done.')],
       options: { attempts: policy({ timeoutMs: 60 }) },
       decide: () => ({ kind: 'ask', reason: 'Writes.' }),
-      runTask: (task, ctx) => runLoop(task, { ...ctx, approve: () => sleep(150, 'once' as const) }),
+      runTask: (task, ctx) => runLoop(task, { ...ctx, approve: () => sleep(150, { answer: 'once' } as const) }),
     });
     expect(ends(events)).toMatchObject([{ ok: true, attempts: 1 }]);
   });

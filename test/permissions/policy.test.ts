@@ -6,7 +6,7 @@ import { flagHint } from '../../src/permissions/command-hint.js';
 import { decide, type PolicyContext } from '../../src/permissions/policy.js';
 import { nearestRealPath } from '../../src/permissions/real-path.js';
 import { parseRuleList } from '../../src/permissions/rules.js';
-import type { ApprovalMode, Permission, Request } from '../../src/permissions/types.js';
+import type { Permission, Request, RuleKind } from '../../src/permissions/types.js';
 
 const shell = (command: string, cwd = '.'): Request => ({
   tool: 'shell',
@@ -25,11 +25,17 @@ const fetchUrl: Request = {
 };
 const plan: Request = { tool: 'update_plan', permission: 'meta', subjects: [{ kind: 'none' }] };
 
-function context(more: Partial<PolicyContext> & { allow?: string[]; deny?: string[] } = {}): PolicyContext {
-  const { allow = [], deny = [], ...rest } = more;
+function context(
+  more: Partial<PolicyContext> & { allow?: string[]; ask?: string[]; deny?: string[] } = {},
+): PolicyContext {
+  const { allow = [], ask = [], deny = [], ...rest } = more;
+  const rules = (kind: RuleKind, texts: readonly string[]) =>
+    parseRuleList(texts, { kind, source: { kind: 'settings', place: 'settings.json:1' } });
   return {
     mode: 'ask',
-    rules: { allow: parseRuleList(allow), deny: parseRuleList(deny) },
+    rules: { allow: rules('allow', allow), ask: rules('ask', ask), deny: rules('deny', deny) },
+    sandboxed: false,
+    skipPermissions: more.mode === 'full-auto',
     workerReadOnly: false,
     canAsk: true,
     roots: ['/work/project', '/work/other'],
@@ -37,32 +43,6 @@ function context(more: Partial<PolicyContext> & { allow?: string[]; deny?: strin
     ...rest,
   };
 }
-
-describe('the modes, with somebody to ask and without', () => {
-  const modes: readonly ApprovalMode[] = ['read-only', 'ask', 'auto-edit', 'full-auto'];
-  it.each([
-    ['reading a file', file('read_file', 'read', 'src/a.ts'), 'allow allow allow allow', 'allow allow allow allow'],
-    ['a plan update', plan, 'allow allow allow allow', 'allow allow allow allow'],
-    ['a read-only command', shell('ls -la src'), 'allow allow allow allow', 'allow allow allow allow'],
-    ['another command', shell('npm test'), 'deny ask ask allow', 'deny deny deny allow'],
-    ['a chain of read-only commands', shell('ls && pwd'), 'allow allow allow allow', 'allow allow allow allow'],
-    ['a chain with another command', shell('ls && npm test'), 'deny ask ask allow', 'deny deny deny allow'],
-    ['a chain into a folder', shell('cd src && ls | head -5'), 'allow allow allow allow', 'allow allow allow allow'],
-    ['a secret file by any command', shell('cp .env copy'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['a secret file by a redirect', shell('node x.js < .env'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['an edit', file('edit_file', 'write', 'src/a.ts'), 'deny ask allow allow', 'deny deny allow allow'],
-    ['a fetch', fetchUrl, 'deny ask ask allow', 'deny deny deny allow'],
-    ['a protected path', file('write_file', 'write', '.git/hooks/x'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['reading a secret file', file('read_file', 'read', '.env'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['writing a secret file', file('write_file', 'write', '.env'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['a secret file by a command', shell('cat .env'), 'deny ask ask ask', 'deny deny deny deny'],
-    ['a command without way back', shell('git reset --hard'), 'deny ask ask ask', 'deny deny deny deny'],
-  ])('%s', (_name, request, withPerson, alone) => {
-    const kinds = (canAsk: boolean) => modes.map((mode) => decide(request, context({ mode, canAsk })).kind).join(' ');
-    expect(kinds(true)).toBe(withPerson);
-    expect(kinds(false)).toBe(alone);
-  });
-});
 
 describe('a read-only worker', () => {
   it.each([
@@ -165,7 +145,7 @@ describe('a command in a folder of its own', () => {
     const quoted = /--allowed-tools '((?:[^']|'\\'')*)'/.exec(reason)?.[1] ?? '';
     const rule = quoted.replaceAll("'\\''", "'");
     expect(rule).toBe(`shell(${instead})`);
-    expect(decide(shell(instead), alone([rule]))).toEqual({ kind: 'allow', rule });
+    expect(decide(shell(instead), alone([rule]))).toMatchObject({ kind: 'allow', rule });
   });
 
   it('that a rule allows in the root, or with cd, is told so', () => {
@@ -274,7 +254,10 @@ describe('what a decision says', () => {
     for (const command of ['npm test', 'a, b', 'node "x, (y"', 'a\nb', 'f() { g; }; f']) {
       const decision = decide(shell(command), context());
       const rule = decision.kind === 'ask' ? decision.rule : undefined;
-      expect(decide(shell(command), context({ canAsk: false, allow: [rule ?? ''] }))).toEqual({ kind: 'allow', rule });
+      expect(decide(shell(command), context({ canAsk: false, allow: [rule ?? ''] }))).toMatchObject({
+        kind: 'allow',
+        rule,
+      });
     }
   });
 
@@ -310,5 +293,108 @@ describe('what a decision says', () => {
     const decision = decide(shell(`node ${'x'.repeat(5_000)}`), context({ canAsk: false }));
     expect(decision).toMatchObject({ kind: 'deny' });
     expect(JSON.stringify(decision).length).toBeLessThan(400);
+  });
+});
+
+describe('a command of several parts', () => {
+  const allow = ['shell(npm test)', 'shell(npm run *)'];
+  it.each([
+    ['all parts allowed by rules or by the table', 'npm test && ls src | head -3', 'allow'],
+    ['lines', 'npm test\nnpm run a', 'allow'],
+    ['one part that nothing allows', 'npm test && npm publish', 'deny'],
+    ['a part that is not literal', 'npm test && ls $X', 'deny'],
+    ['a redirect of a part', 'npm test > ls', 'deny'],
+    ['a part that is a wrapper', 'npm test && env ls', 'deny'],
+    ['another folder on the way', 'cd sub && npm test', 'deny'],
+    ['a program that reads only in an environment of its own', 'npm test && rg x', 'deny'],
+    ['a secret part', 'npm test && cat .env', 'deny'],
+  ])('%s: %s → %s', (_name, command, kind) => {
+    expect(decide(shell(command), context({ allow, canAsk: false })).kind).toBe(kind);
+    expect(decide(shell(command, 'sub'), context({ allow, canAsk: false })).kind).toBe('deny');
+  });
+
+  it('is denied where one part is denied, whatever allows the others', () => {
+    const rules = { allow: ['shell', ...allow], deny: ['shell(npm publish)'], mode: 'full-auto' as const };
+    expect(decide(shell('npm test && npm publish'), context(rules))).toMatchObject({
+      kind: 'deny',
+      rule: 'shell(npm publish)',
+      source: 'settings.json:1',
+    });
+  });
+
+  it('names the part that needs a rule', () => {
+    expect(decide(shell('npm test && npm pack'), context({ allow }))).toMatchObject({
+      kind: 'ask',
+      reason: expect.stringContaining('`npm pack`'),
+    });
+  });
+
+  it('needs no look at secrets by a search through folders that a rule keeps closed', () => {
+    expect(decide(shell('rg x'), context()).kind).toBe('allow');
+    expect(decide(shell('rg x'), context({ deny: ['read(secret/**)'] })).kind).toBe('ask');
+  });
+});
+
+describe('the rule that is stored for good', () => {
+  const offered = (request: Request) => {
+    const decision = decide(request, context());
+    return decision.kind === 'ask' ? decision.storedRule : decision.kind;
+  };
+
+  it.each([
+    ['npm test', 'shell(npm test)'],
+    ['npm run build -- --prod', 'shell(npm run build -- --prod)'],
+    ['make test && npm test', 'shell(make test && npm test)'],
+    ['cargo test', 'shell(cargo test)'],
+    ['tsc -p .', 'shell(tsc -p .)'],
+  ])('names the very command: %s', (command, rule) => {
+    expect(offered(shell(command))).toBe(rule);
+    expect(decide(shell(command), context({ allow: [rule], canAsk: false })).kind).toBe('allow');
+    expect(decide(shell(`${command} x`), context({ allow: [rule], canAsk: false })).kind).toBe('deny');
+  });
+
+  it.each([
+    'git status',
+    'git commit -m x',
+    'node a.js',
+    'python3.12 a.py',
+    'bash a.sh',
+    'npx tsc',
+    'npm install x',
+    'npm exec x',
+    'pip install x',
+    'env npm test',
+    'timeout 5 npm test',
+    'xargs npm test',
+    'sudo npm test',
+    'docker run x',
+    'npm test && git status',
+    'npm test > out',
+    'npm test $X',
+    'rm -rf build',
+    'cat .env',
+  ])('is none for %s', (command) => {
+    expect(offered(shell(command))).toBeUndefined();
+  });
+
+  it('names the very file or host', () => {
+    expect(offered(file('write_file', 'write', 'src/[a].ts'))).toBe(String.raw`write_file(./src/\[a\].ts)`);
+    expect(offered(fetchUrl)).toBe('fetch_url(domain:x.org)');
+    expect(decide(fetchUrl, context())).toMatchObject({ rule: 'fetch_url(domain:x.org)' });
+    expect(offered(file('write_file', 'write', '.git/config'))).toBeUndefined();
+  });
+
+  it('is none in another folder than the root', () => {
+    expect(offered(shell('npm test', 'sub'))).toBeUndefined();
+  });
+});
+
+describe('an ask rule', () => {
+  it('is named with its place, and asks each time: no rule is offered', () => {
+    expect(decide(shell('npm pack'), context({ ask: ['shell(npm pack)'] }))).toEqual({
+      kind: 'ask',
+      reason: 'The rule "shell(npm pack)" (settings.json:1) asks for it each time.',
+      matched: { rule: 'shell(npm pack)', source: 'settings.json:1' },
+    });
   });
 });
