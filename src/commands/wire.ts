@@ -23,6 +23,7 @@ import { catalogue, describeCatalogue } from '../workers/select.js';
 import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
+import { openNetwork } from './network.js';
 import { openProvider } from './open-provider.js';
 import { createPermissions } from './permissions.js';
 import { createRedactor } from './redactor.js';
@@ -71,7 +72,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     redactor,
   });
   const skills = await openSkills(io.env, workspace.root, config.folders.config);
-  const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
+  const fetch = { allowHosts: config.fetchHosts ?? [], network: () => openNetwork(config) };
+  const tools = new Map([...createTools({ groups: io.groups, shell, fetch }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, config.folders.config);
   const values = { workers: describeCatalogue(catalogue(workers)) };

@@ -25,6 +25,8 @@ export type Config = {
   readonly approvalMode?: ApprovalMode;
   /** A name or a path, as it was set; absent: bash, or /bin/sh. */
   readonly shell?: string;
+  /** Hosts that `fetch_url` may ask wherever they are, each with or without `:port`; absent: public ones only. */
+  readonly fetchHosts?: readonly string[];
   readonly requests: {
     /** Further tries after the first; 0 means none. */
     readonly maxRetries: number;
@@ -112,6 +114,7 @@ export function configFrom(
     ...present({
       approvalMode: values.CHATCLI_APPROVAL_MODE,
       shell: values.CHATCLI_SHELL,
+      fetchHosts: values.CHATCLI_FETCH_ALLOW_HOSTS,
       price: priceFrom(resolved),
       color: colorFrom(resolved),
     }),

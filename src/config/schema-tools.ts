@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { approvalMode, line } from './value-types.js';
+import { approvalMode, hosts, line } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -13,5 +13,10 @@ export const TOOL_VARIABLES = {
     group: 'limits',
     type: line,
     help: 'The shell for commands, a name or an absolute path: `bash`, `sh`, `dash`, `zsh`, `fish`, `pwsh`, `powershell` or `cmd`. Commands of the last five each need a question. Unset: `bash`, or `/bin/sh` where there is none.',
+  },
+  CHATCLI_FETCH_ALLOW_HOSTS: {
+    group: 'limits',
+    type: hosts,
+    help: 'Hosts that `fetch_url` may ask although they are on this machine or a private network: `localhost:3000,10.0.0.5`. Unset: public ones only.',
   },
 } as const satisfies Readonly<Record<string, Variable>>;

@@ -125,7 +125,7 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
 }
 
 async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effects }: Round): Promise<ToolResult> {
-  const { call } = prepared;
+  const { call, tool } = prepared;
   const { attempts } = ctx.options;
   underWay.add(call.id);
   const executed = await executeCall(prepared, {
@@ -134,6 +134,9 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
       callId: call.id,
       signal: ctx.signal,
       update: (text) => ctx.emit({ type: 'tool-update', callId: call.id, text }),
+      ...(tool && {
+        judge: (subject) => ctx.decide({ tool: call.name, permission: tool.permission, subjects: [subject] }).kind,
+      }),
       ...(ctx.delegate && { delegate: ctx.delegate }),
     },
     decide: ctx.decide,

@@ -1,7 +1,7 @@
 /** What a tool is, what it gets, and what it gives back. */
 import type * as z from 'zod';
 import type { Display } from '../events/types.js';
-import type { Permission, Subject } from '../permissions/types.js';
+import type { Decision, Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';
 
 export type ToolOutput = {
@@ -87,6 +87,11 @@ export type ToolContext = {
   readonly changes?: ChangeKeeper;
   /** Asks the person; undefined: they gave no answer. Absent where nobody can be asked. */
   readonly askUser?: (question: UserQuestion, signal: AbortSignal) => Promise<string | undefined>;
+  /**
+   * What the policy says of something else that the call under way turns out to be about, such as the host that a
+   * redirect leads to. Nobody is asked. Absent where there is no policy.
+   */
+  readonly judge?: (subject: Subject) => Decision['kind'];
   /** Runs workers; absent where delegation is not allowed. */
   readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };
