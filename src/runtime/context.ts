@@ -1,7 +1,7 @@
 /** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
 
 import type { Emitter } from '../events/emitter.js';
-import type { ApprovalAnswer, ApprovalQuestion, WindowSize } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, UserQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import { untilAborted } from '../tools/abort.js';
@@ -11,6 +11,7 @@ import type { Worker } from '../workers/types.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
+import { createPlanBoard, type PlanBoard } from './plan-board.js';
 import type { RunContext, RunTask, WorkerLimits } from './types.js';
 
 /** What all workers of one tree share. */
@@ -41,6 +42,10 @@ export type RunTree = {
   readonly decide: (request: Request, worker: Worker) => Decision;
   /** Asks the person. `no` at once where nobody can answer; whatever is neither `once` nor `session` is a `no` as well. */
   readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
+  /** Puts a question of the model to the person. Absent where nobody can answer: then no worker gets `ask_user`. */
+  readonly askUser?: (question: UserQuestion, worker: Worker, signal: AbortSignal) => Promise<string | undefined>;
+  /** Where the plans of the tree stand; a run has one of its own where there is none. */
+  readonly plans?: PlanBoard;
 };
 
 /**
@@ -69,9 +74,9 @@ export type Placement = {
 export function createRunContext(tree: RunTree, worker: Worker, placement: Placement): RunContext {
   const { signal, parentRunId, delegate, runId = tree.newId() } = placement;
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
-  const tools = toolsOf(worker, tree.tools, delegate !== undefined);
+  const tools = toolsOf(worker, tree, delegate !== undefined);
   const model = tree.modelOf(worker);
-  const { windowOf } = tree;
+  const { windowOf, askUser, plans = createPlanBoard() } = tree;
   return {
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
@@ -99,6 +104,26 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
       }
       return answer;
     },
+    ...(askUser && {
+      askUser: async (question, callId, questionSignal) => {
+        const questionId = tree.newId();
+        emit({ type: 'user-question', questionId, callId, ...question });
+        let answer: string | undefined;
+        try {
+          answer = textOr(await untilAborted(questionSignal, askUser(question, worker, questionSignal)));
+        } finally {
+          emit({ type: 'user-answer', questionId, ...(answer !== undefined && { answer }) });
+        }
+        return answer;
+      },
+    }),
+    plan: {
+      steps: () => plans.of(runId),
+      keep: (steps) => {
+        plans.set(runId, steps);
+        emit({ type: 'plan-update', steps });
+      },
+    },
     budget: tree.budget,
     // The root's own ledger is that of the tree: what its workers did is its proof, and their refusals are its own.
     ledger: parentRunId === undefined ? tree.ledger : createLedger(tree.ledger),
@@ -111,14 +136,20 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
 
 /** The tools of a root worker as its provider gets them. */
 export function createToolSpecs(tree: RunTree, worker: Worker): RunContext['toolSpecs'] {
-  return advertise(toolsOf(worker, tree.tools, tree.mayDelegate).values());
+  return advertise(toolsOf(worker, tree, tree.mayDelegate).values());
 }
 
-function toolsOf(worker: Worker, all: ReadonlyMap<string, Tool>, mayDelegate: boolean): ReadonlyMap<string, Tool> {
-  const names = worker.tools.filter((name) => name !== 'delegate' || mayDelegate);
+/** What a library user's function gives is a text or it is no answer. */
+function textOr(given: unknown): string | undefined {
+  return typeof given === 'string' && given.trim() !== '' ? given : undefined;
+}
+
+function toolsOf(worker: Worker, tree: RunTree, mayDelegate: boolean): ReadonlyMap<string, Tool> {
+  const isOffered = (name: string) =>
+    (name !== 'delegate' || mayDelegate) && (name !== 'ask_user' || tree.askUser !== undefined);
   return new Map(
-    names.flatMap((name) => {
-      const tool = all.get(name);
+    worker.tools.filter(isOffered).flatMap((name) => {
+      const tool = tree.tools.get(name);
       return tool === undefined ? [] : [[name, tool] as const];
     }),
   );

@@ -126,7 +126,8 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
 
 async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effects }: Round): Promise<ToolResult> {
   const { call, tool } = prepared;
-  const { attempts } = ctx.options;
+  const { askUser, options } = ctx;
+  const { attempts } = options;
   underWay.add(call.id);
   const executed = await executeCall(prepared, {
     context: {
@@ -137,6 +138,8 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
       ...(tool && {
         judge: (subject) => ctx.decide({ tool: call.name, permission: tool.permission, subjects: [subject] }).kind,
       }),
+      ...(askUser && { askUser: (question, signal) => askUser(question, call.id, signal) }),
+      keepPlan: ctx.plan.keep,
       ...(ctx.delegate && { delegate: ctx.delegate }),
     },
     decide: ctx.decide,

@@ -1,4 +1,5 @@
 /** The tools that there are. A new one is a folder beside these and a line here. */
+import { askUserTool } from './ask-user/tool.js';
 import { delegateTool } from './delegate/tool.js';
 import { editFileTool } from './edit-file/tool.js';
 import { createFetchUrlTool, type FetchOptions } from './fetch-url/tool.js';
@@ -7,6 +8,7 @@ import { readFileTool } from './read-file/tool.js';
 import { searchFilesTool } from './search-files/tool.js';
 import { createShellTool, type ShellOptions } from './shell/tool.js';
 import type { Tool } from './types.js';
+import { updatePlanTool } from './update-plan/tool.js';
 import { writeFileTool } from './write-file/tool.js';
 
 export type ToolOptions = ShellOptions & { readonly fetch?: FetchOptions };
@@ -22,6 +24,8 @@ export function createTools(options: ToolOptions = {}): ReadonlyMap<string, Tool
     createShellTool(options),
     createFetchUrlTool(options.fetch),
     delegateTool,
+    updatePlanTool,
+    askUserTool,
   ];
   return new Map(all.map((tool) => [tool.name, tool]));
 }

@@ -1,6 +1,6 @@
 /** What a tool is, what it gets, and what it gives back. */
 import type * as z from 'zod';
-import type { Display } from '../events/types.js';
+import type { Display, PlanStep, UserQuestion } from '../events/types.js';
 import type { Decision, Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';
 
@@ -60,9 +60,6 @@ export type ChangeKeeper = {
   ): Promise<{ readonly result: Result; readonly touched: readonly string[]; readonly notes: readonly string[] }>;
 };
 
-/** A question of the model to the person. */
-export type UserQuestion = { readonly question: string; readonly options?: readonly string[] };
-
 /** What a tool may use while it runs. All effects reach it through here. */
 export type ToolContext = {
   readonly workspace: Workspace;
@@ -92,6 +89,8 @@ export type ToolContext = {
    * redirect leads to. Nobody is asked. Absent where there is no policy.
    */
   readonly judge?: (subject: Subject) => Decision['kind'];
+  /** Keeps the worker's plan in place of the one before, and tells it. Absent where nobody keeps one. */
+  readonly keepPlan?: (steps: readonly PlanStep[]) => void;
   /** Runs workers; absent where delegation is not allowed. */
   readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };

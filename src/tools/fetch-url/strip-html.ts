@@ -16,7 +16,8 @@ export function withoutUnread(html: string): string {
     if (found === null) return output + html.slice(at);
     const name = found[1]?.toLowerCase() ?? '--';
     const inside = found.index + found[0].length;
-    const end = endOf(name, html, inside);
+    // `<!-->` is a whole one.
+    const end = endOf(name, html, name === '--' ? inside - 2 : inside);
     output += html.slice(at, end === -1 && !REACHES_ON.includes(name) ? inside : found.index);
     if (end === -1 && REACHES_ON.includes(name)) return output;
     at = end === -1 ? inside : end;
