@@ -5,7 +5,7 @@ import { exactRule } from './command-hint.js';
 import { isProtectedPath } from './protected-paths.js';
 import { ruleAllows, ruleDenies, sessionRule, unreadShell } from './rules.js';
 import { isSecretFile } from './secret-files.js';
-import { literalWords } from './shell-parse.js';
+import { literalWords } from './shell-analysis.js';
 import { isReadOnlyCommand, pathOperands } from './shell-table.js';
 import type { ApprovalMode, Decision, HowToAllow, Request, RuleSet, Subject } from './types.js';
 
