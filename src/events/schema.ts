@@ -139,9 +139,21 @@ const approvalRequest = event('approval-request', {
   callId: z.string(),
   tool: z.string(),
   subject: z.string(),
+  shown: z.string(),
+  hasInvisible: z.literal(true).optional(),
+  cwd: z.string().optional(),
   reason: z.string(),
+  matched: z.object({ rule: z.string(), source: z.string() }).optional(),
   rule: z.string().optional(),
+  storedRule: z.string().optional(),
   display: display.optional(),
+});
+
+const approvalResponse = event('approval-response', {
+  approvalId: z.string(),
+  answer: z.enum(['once', 'session', 'always', 'no']),
+  message: z.string().optional(),
+  by: z.enum(['rule', 'timeout']).optional(),
 });
 
 const retry = event('retry', {
@@ -211,7 +223,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('tool-update', { callId: z.string(), text: z.string() }),
   toolEnd,
   approvalRequest,
-  event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
+  approvalResponse,
   turnEnd,
   retry,
   event('fallback', { from: z.string(), to: z.string(), reason: z.string() }),

@@ -48,7 +48,9 @@ export function guardOf(request: Request, context: GuardContext): Guard | undefi
 function guardOfCommand(subject: CommandSubject, request: Request, context: GuardContext): Guard | undefined {
   const { command, shell } = subject;
   const isRead = shell === undefined;
-  const isFreed = context.rules.allow.some((rule) => namesVeryCommand(rule, subject) && ruleAllows(rule, request, context));
+  const isFreed = context.rules.allow.some(
+    (rule) => namesVeryCommand(rule, subject) && ruleAllows(rule, request, context),
+  );
   const why = alwaysAskReason(command, !isRead);
   if (why !== undefined) {
     return { rule: 'always ask', reason: `The command needs a question in every mode: ${why}.`, isFreed };

@@ -16,7 +16,8 @@ export type PathGlob = {
 export function readGlob(spec: string): PathGlob | string {
   if (spec.startsWith('!')) return 'a path that begins with "!" would turn the rule round';
   if (/[\p{Cc}]/u.test(spec)) return 'it has a control character in it';
-  if (spec.split('/').includes('..')) return 'it has ".." in it: name the path from the workspace, or as //ABSOLUTE/PATH';
+  if (spec.split('/').includes('..'))
+    return 'it has ".." in it: name the path from the workspace, or as //ABSOLUTE/PATH';
   const [base, rest] = baseOf(spec);
   const isAnchored = base !== 'workspace' || rest.startsWith('./') || rest.replace(/\/+$/, '').includes('/');
   const glob = rest.replace(/^(?:\.?\/)+/, '').replace(/\/+$/, '');

@@ -140,7 +140,8 @@ function pathRestricted({ glob }: PathSpec, path: string, place: Place): boolean
   return spellingsOf(absolute, place).some((spelling) => {
     const ways = waysTo(glob.base, spelling, place);
     // A name that counts at any depth counts outside the workspace too.
-    const all = ways.length === 0 && glob.base === 'workspace' && glob.literal === undefined ? [spelling.slice(1)] : ways;
+    const all =
+      ways.length === 0 && glob.base === 'workspace' && glob.literal === undefined ? [spelling.slice(1)] : ways;
     return all.some((way) => globFits(glob, way.normalize('NFC'), { ignoreCase: true }));
   });
 }

@@ -18,7 +18,9 @@ const NEVER = new Set(
 
 /** What a package manager may be allowed to do for good: what the project itself calls a script. */
 const SCRIPTS = new Map([
-  ...['npm', 'pnpm', 'yarn'].map((name) => [name, /^(?:test|t|start|build|lint|run \S+|run-script \S+)(?: |$)/] as const),
+  ...['npm', 'pnpm', 'yarn'].map(
+    (name) => [name, /^(?:test|t|start|build|lint|run \S+|run-script \S+)(?: |$)/] as const,
+  ),
   ['cargo', /^(?:test|build|check|clippy|fmt|doc|bench)(?: |$)/],
   ['go', /^(?:test|build|vet|fmt)(?: |$)/],
 ]);

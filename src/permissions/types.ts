@@ -1,6 +1,7 @@
 /** The words of the policy. */
 import type { ToolResult } from '../kernel/types.js';
 import type { PathGlob } from './path-glob.js';
+import type { Place } from './place.js';
 
 export const APPROVAL_MODES = ['read-only', 'ask', 'auto-edit', 'full-auto'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
@@ -69,10 +70,12 @@ export type RuleSet = Readonly<Record<RuleKind, readonly Rule[]>>;
 export type HowToAllow = (
   request: Request,
   about: {
-    /** Only an answer, or a rule for the very command, frees it. */
+    /** Only an answer, or a rule that names this very thing, frees it. */
     readonly isGuarded: boolean;
-    /** Absolute: the folder in which rules with a command count. */
-    readonly root: string;
+    /** No rule frees it at all. */
+    readonly isFixed: boolean;
+    /** Where rules count. */
+    readonly place: Place;
     readonly rules: RuleSet;
   },
 ) => string;

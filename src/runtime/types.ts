@@ -1,5 +1,5 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
-import type { ApprovalAnswer, ApprovalQuestion, EventBody, WindowSize } from '../events/types.js';
+import type { ApprovalQuestion, ApprovalVerdict, EventBody, WindowSize } from '../events/types.js';
 import type { Limits, Outcome } from '../kernel/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider, ToolSpec } from '../providers/types.js';
@@ -32,7 +32,12 @@ export type RunContext = {
   readonly emit: (body: EventBody) => void;
   readonly decide: (request: Request) => Decision;
   /** Asks the person; resolves `no` at once where nobody can answer. */
-  readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
+  readonly approve: (
+    question: ApprovalQuestion,
+    callId: string,
+    signal: AbortSignal,
+    again: () => Decision,
+  ) => Promise<ApprovalVerdict>;
   readonly budget: Budget;
   /**
    * How large a model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept
