@@ -89,6 +89,18 @@ export function addModelsFlags(command: Command): Command {
     .option('--env-file <path>', 'read our variables from this file as well');
 }
 
+/** Adds the flags of `permissions`. */
+export function addPermissionFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--output-format <format>', 'what stdout carries: text or json')
+        .argParser(outputFormat)
+        .default('text'),
+    )
+    .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+    .option('--env-file <path>', 'read our variables from this file as well');
+}
+
 /** Adds the flags of `context`. */
 export function addContextFlags(command: Command): Command {
   return addModelsFlags(command)

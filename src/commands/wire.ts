@@ -24,9 +24,10 @@ import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openProvider } from './open-provider.js';
-import { createPermissions } from './permissions.js';
+import { modeOf } from './permissions.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openPermissions } from './run-permissions.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 
@@ -53,7 +54,8 @@ export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly r
 export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
   const { flags } = intent;
   const cwd = pathFrom(io.cwd, flags.cwd);
-  const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  const loaded = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  const { config, secretValues, notices } = loaded;
 
   const workspace = await createWorkspace({
     root: cwd,
@@ -61,7 +63,17 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const childEnv = childEnvironment(io.env);
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
-  const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
+  const canAsk = hasTerminal(io);
+  const permissions = await openPermissions({
+    io,
+    flags,
+    loaded,
+    roots: workspace.roots,
+    mode: modeOf(intent, config, canAsk),
+    sandboxed: false,
+    canAsk,
+    warn: (text) => tell({ type: 'notice', level: 'warning', code: 'rule-not-stored', text }),
+  });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
   const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
@@ -70,6 +82,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
+  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const skills = await openSkills(io.env, workspace.root, config.folders.config);
   const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
@@ -92,6 +105,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       childEnvironment: childEnv,
       spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
       mask: redactor.mask,
+      fileAccess: permissions.fileAccess,
     },
     emitter,
     budget: createBudget(config.run, costOf),
@@ -110,9 +124,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
         [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),
       ),
     decide: permissions.decide,
-    ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
+    ask: (question, worker, signal, again) =>
+      permissions.ask({ question, signal, again, put: (until) => ask(question, worker.name, until) }),
   };
-  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   for (const { code, text } of notices) tell({ type: 'notice', level: 'warning', code, text });
   if (instructions.cut)
     tell({
@@ -134,7 +148,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 }
 
 /** Flags that set a variable. */
-function configFlags(flags: RunFlags): ConfigFlags {
+export function configFlags(flags: RunFlags): ConfigFlags {
   const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
     flags;
   return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };

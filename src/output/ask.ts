@@ -23,7 +23,10 @@ export type Ask = (question: ApprovalQuestion, worker: string, signal: AbortSign
 const DRAIN_MS = 150;
 const CTRL_C = 3;
 
-/** Asks one question at a time. End of input, an unknown key and an abort all mean no. */
+/** A rule that is no longer than that is shown; of a longer one, the command above says it all. */
+const MAX_RULE_CHARACTERS = 200;
+
+/** Asks one question at a time. End of input, an unknown key and an abort all mean no; `n TEXT` tells the model TEXT. */
 export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
   let last: Promise<unknown> = Promise.resolve();
   return (question, worker, signal) => {
@@ -34,6 +37,7 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
 
   async function askOnce(question: ApprovalQuestion, worker: string, signal: AbortSignal): Promise<ApprovalAnswer> {
     await drain(input);
+    if (signal.aborted) return 'no';
     const { approval } = texts;
     output.write('\n');
     // What would change comes first and the question last, so that a long diff does not push it off the screen.
@@ -43,13 +47,28 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
       const omitted = ('omitted' in question.display && question.display.omitted) || 0;
       if (omitted > 0) output.write(`  ${texts.moreLines(omitted)}\n`);
     }
-    output.write(`${approval.asks(worker, question.tool)}\n  ${visible(question.subject)}\n  ${question.reason}\n`);
-    const mayRemember = question.rule !== undefined;
-    if (mayRemember) output.write(`  [s] adds the rule ${question.rule} until this run ends\n`);
-    const line = await readLine(mayRemember ? approval.keys : approval.keysOnce, signal);
-    const key = line.trim().toLowerCase();
-    if (key === 'y' || key === 'yes') return 'once';
-    return mayRemember && (key === 's' || key === 'session') ? 'session' : 'no';
+    const { rule, storedRule, matched } = question;
+    const lines = [
+      approval.asks(worker, question.tool),
+      `  ${visible(question.shown)}`,
+      ...(question.hasInvisible ? [`  ${approval.hasInvisible}`] : []),
+      ...(question.cwd === undefined || question.cwd === '.' ? [] : [`  ${approval.startsIn(visible(question.cwd))}`]),
+      `  ${visible(question.reason)}`,
+      ...(matched ? [`  ${approval.matched(visible(matched.rule), visible(matched.source))}`] : []),
+      ...(rule === undefined ? [] : [`  ${approval.addsForSession(ruleText(rule, question))}`]),
+      ...(storedRule === undefined ? [] : [`  ${approval.addsForGood(ruleText(storedRule, question))}`]),
+    ];
+    output.write(`${lines.join('\n')}\n`);
+    const line = await readLine(
+      approval.keys({ session: rule !== undefined, always: storedRule !== undefined }),
+      signal,
+    );
+    return answerOf(line, question);
+  }
+
+  function ruleText(rule: string, { tool, subject }: ApprovalQuestion): string {
+    const isLong = rule.length > MAX_RULE_CHARACTERS || rule.includes('\n');
+    return isLong && rule === `${tool}(${subject})` ? texts.approval.wholeCommand(tool) : visible(rule);
   }
 
   function readLine(prompt: string, signal: AbortSignal): Promise<string> {
@@ -69,6 +88,7 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
         if (isOpen) output.write('\n');
         settle('');
       };
+      if (signal.aborted) return endOpen();
       signal.addEventListener('abort', endOpen, { once: true });
       reader.once('line', settle);
       reader.once('close', endOpen);
@@ -82,6 +102,17 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
   }
 }
 
+/** What was typed: a key, or its word; behind a `n` there may be a word to the model. */
+function answerOf(line: string, { rule, storedRule }: ApprovalQuestion): ApprovalAnswer {
+  const text = line.trim();
+  const key = text.toLowerCase();
+  if (key === 'y' || key === 'yes') return 'once';
+  if (rule !== undefined && (key === 's' || key === 'session')) return 'session';
+  if (storedRule !== undefined && (key === 'a' || key === 'always')) return 'always';
+  const message = /^no?[\s,:]+(\S.*)$/is.exec(text)?.[1];
+  return message === undefined ? 'no' : { answer: 'no', message };
+}
+
 /** In raw mode also a line that was begun but not ended is taken away. */
 async function drain(input: Terminal): Promise<void> {
   const swallow = (keys: Buffer) => {
@@ -89,10 +120,13 @@ async function drain(input: Terminal): Promise<void> {
   };
   input.setRawMode?.(true);
   input.on('data', swallow);
-  await new Promise((resolve) => setTimeout(resolve, DRAIN_MS));
-  input.off('data', swallow);
-  input.pause();
-  input.setRawMode?.(false);
+  try {
+    await new Promise((resolve) => setTimeout(resolve, DRAIN_MS));
+  } finally {
+    input.off('data', swallow);
+    input.pause();
+    input.setRawMode?.(false);
+  }
 }
 
 /** In raw mode Ctrl-C is a key and not a signal; passed on, it stops the run as everywhere else. */
