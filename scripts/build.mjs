@@ -44,6 +44,8 @@ const common = {
   metafile: true,
   logLevel: 'error',
   plugins: [esbuildMarkdown, englishZod, unaskingChalk],
+  // The entry that its package.json names for Node loads its parts in a way that no bundler can follow.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   // Some bundled CommonJS packages call require() at run time, which an ES module does not have.
   banner: {

@@ -36,7 +36,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ['commands/program', 'commands/flags', 'commands/side-commands'],
   execa: ['process'],
   chalk: ['output/'],
-  dotenv: ['config/load'],
+  dotenv: ['config/env-files'],
   zod: [
     'config/',
     'tools/',
@@ -52,6 +52,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ajv: ['runtime/typed'],
   jsonrepair: ['providers/text-repair'],
   yaml: ['context/skills'],
+  'jsonc-parser': ['config/json-file'],
   pino: ['output/log'],
   'node:child_process': ['process'],
   'node:http': ['http'],

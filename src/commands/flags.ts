@@ -20,6 +20,7 @@ export type RunFlags = {
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
   readonly dangerouslySkipPermissions?: boolean;
+  readonly trustWorkspace?: boolean;
   readonly addDir?: readonly string[];
   readonly cwd?: string;
   readonly checkpoint?: string;
@@ -62,6 +63,7 @@ export function addRunFlags(command: Command): Command {
       '--dangerously-skip-permissions',
       'full-auto without a sandbox: runs unasked, but for what cannot be undone',
     )
+    .option('--trust-workspace', 'for this run, use the settings and skills of the project: see chatcli trust')
     .option('--add-dir <folder>', 'a further folder that tools may use; repeatable', append)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .option('--checkpoint <file>', 'store the run there after each step, and go on from what is stored')
@@ -87,10 +89,23 @@ export function addModelsFlags(command: Command): Command {
     .option('--env-file <path>', 'read our variables from this file as well');
 }
 
+/** Adds the flags of `permissions`. */
+export function addPermissionFlags(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--output-format <format>', 'what stdout carries: text or json')
+        .argParser(outputFormat)
+        .default('text'),
+    )
+    .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
+    .option('--env-file <path>', 'read our variables from this file as well');
+}
+
 /** Adds the flags of `context`. */
 export function addContextFlags(command: Command): Command {
   return addModelsFlags(command)
     .option('-m, --model <model>', 'the model to ask')
+    .option('--trust-workspace', 'with the settings and skills of the project: see chatcli trust')
     .option('--worker <name>', 'the worker; coder by default');
 }
 

@@ -1,6 +1,6 @@
 /** The commands that run no task: they show or change something of ours. A new one is an entry here and a file beside this one. */
 import type { Command } from 'commander';
-import { addContextFlags, addModelsFlags, runFlagsOf } from './flags.js';
+import { addContextFlags, addModelsFlags, addPermissionFlags, addRunFlags, runFlagsOf } from './flags.js';
 import type { Io } from './io.js';
 
 /** What a side command was given. */
@@ -50,6 +50,29 @@ export const SIDE_COMMANDS: readonly SideCommand[] = [
     description: 'list the models of a provider: windows and prices',
     define: (command, act) => addModelsFlags(command).action(() => act(command, [])),
     load: async () => (await import('./models.js')).runModels,
+  },
+  {
+    name: 'permissions',
+    description: 'list the rules in force and where they come from; remove takes back what an answer stored',
+    define: (command, act) => {
+      addPermissionFlags(command.allowExcessArguments(false)).action(() => act(command, []));
+      const remove = command.command('remove').description('take back a stored rule');
+      addPermissionFlags(remove.argument('<rule>', 'the rule, or its number in the list')).action((rule: string) =>
+        act(remove, [rule], 'remove'),
+      );
+    },
+    load: async () => (await import('./permissions-list.js')).runPermissions,
+  },
+  {
+    name: 'policy',
+    description: 'check: what a run would do with a command, as JSON; exit 0 allow, 1 ask, 6 deny',
+    define: (command, act) => {
+      const check = command.command('check').description('print what a run with these flags would do with a command');
+      addRunFlags(check)
+        .argument('<command...>', 'behind --: one word is the text of a command, several are its words')
+        .action((words: string[]) => act(check, words, 'check'));
+    },
+    load: async () => (await import('./policy-check.js')).runPolicyCheck,
   },
 ];
 

@@ -9,11 +9,14 @@ import { ConfigError, messageOf } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import type { EventSink } from '../events/types.js';
 import { createAsk } from '../output/ask.js';
+import { createAskUser } from '../output/ask-user.js';
+import { createTerminalLine } from '../output/terminal-line.js';
 import { childEnvironment } from '../permissions/secrets.js';
 import { createBudget } from '../runtime/budget.js';
 import type { RunTree } from '../runtime/context.js';
 import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
+import { createPlanBoard } from '../runtime/plan-board.js';
 import { en } from '../texts/en.js';
 import { createTools } from '../tools/index.js';
 import { openShell } from '../tools/shell/open-shell.js';
@@ -25,9 +28,10 @@ import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
 import { openNetwork } from './network.js';
 import { openProvider } from './open-provider.js';
-import { createPermissions } from './permissions.js';
+import { modeOf } from './permissions.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
+import { openPermissions } from './run-permissions.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 
@@ -54,7 +58,8 @@ export type WireOptions = { readonly intent: Intent; readonly io: Io; readonly r
 export async function wire({ intent, io, report }: WireOptions): Promise<WiredRun> {
   const { flags } = intent;
   const cwd = pathFrom(io.cwd, flags.cwd);
-  const { config, secretValues, notices } = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  const loaded = await loadConfig({ env: io.env, cwd, flags: configFlags(flags) });
+  const { config, secretValues, notices } = loaded;
 
   const workspace = await createWorkspace({
     root: cwd,
@@ -62,7 +67,17 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const childEnv = childEnvironment(io.env);
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
-  const permissions = createPermissions({ intent, config, canAsk: hasTerminal(io), roots: workspace.roots });
+  const canAsk = hasTerminal(io);
+  const permissions = await openPermissions({
+    io,
+    flags,
+    loaded,
+    roots: workspace.roots,
+    mode: modeOf(intent, config, canAsk),
+    sandboxed: false,
+    canAsk,
+    warn: (text) => tell({ type: 'notice', level: 'warning', code: 'rule-not-stored', text }),
+  });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
   const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
@@ -71,6 +86,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
     redactor,
   });
+  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const skills = await openSkills(io.env, workspace.root, config.folders.config);
   const fetch = { allowHosts: config.fetchHosts ?? [], network: () => openNetwork(config) };
   const tools = new Map([...createTools({ groups: io.groups, shell, fetch }), ...skills.tools]);
@@ -82,7 +98,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     platform: process.platform,
     date: new Date(io.now()).toISOString().slice(0, 10),
   };
-  const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
+  const line = createTerminalLine(io.stdin, io.stderr);
+  const ask = createAsk({ line, texts: en, colors: report.colors });
+  const askUser = createAskUser({ line, texts: en, timeoutMs: config.approvalTimeoutMs });
 
   const tree: RunTree = {
     provider,
@@ -94,6 +112,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       childEnvironment: childEnv,
       spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
       mask: redactor.mask,
+      fileAccess: permissions.fileAccess,
     },
     emitter,
     budget: createBudget(config.run, costOf),
@@ -112,9 +131,11 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
         [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),
       ),
     decide: permissions.decide,
-    ask: (question, worker, signal) => permissions.ask(question, () => ask(question, worker.name, signal)),
+    ...(canAsk && { askUser: (question, worker, signal) => askUser(question, worker.name, signal) }),
+    plans: createPlanBoard(),
+    ask: (question, worker, signal, again) =>
+      permissions.ask({ question, signal, again, put: (until) => ask(question, worker.name, until) }),
   };
-  const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   for (const { code, text } of notices) tell({ type: 'notice', level: 'warning', code, text });
   if (instructions.cut)
     tell({
@@ -136,7 +157,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 }
 
 /** Flags that set a variable. */
-function configFlags(flags: RunFlags): ConfigFlags {
+export function configFlags(flags: RunFlags): ConfigFlags {
   const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
     flags;
   return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };

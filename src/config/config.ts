@@ -23,6 +23,8 @@ export type Config = {
   };
   /** Absent: nobody chose one, and the default depends on whether there is a terminal. */
   readonly approvalMode?: ApprovalMode;
+  /** How long a question waits for its answer. */
+  readonly approvalTimeoutMs: number;
   /** A name or a path, as it was set; absent: bash, or /bin/sh. */
   readonly shell?: string;
   /** Hosts that `fetch_url` may ask wherever they are, each with or without `:port`; absent: public ones only. */
@@ -98,6 +100,7 @@ export function configFrom(
       maxCostUsd: values.CHATCLI_MAX_BUDGET_USD,
       timeoutMs: values.CHATCLI_TIMEOUT,
     }),
+    approvalTimeoutMs: values.CHATCLI_APPROVAL_TIMEOUT,
     requests: {
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,

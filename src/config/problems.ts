@@ -4,6 +4,12 @@ import { ConfigError } from '../errors.js';
 /** Where a value came from. */
 export type Origin = 'flag' | 'environment' | 'default' | `file:${string}`;
 
+/** Something to tell the person in one line; it stops nothing. */
+export type ConfigNotice = {
+  readonly code: 'dotenv-not-read' | 'env-file-unreadable' | 'settings-without-effect' | 'tls-check-stays';
+  readonly text: string;
+};
+
 /** A complaint about one variable, as a sentence; `hint` says what to do. */
 export type Problem = { readonly variable: string; readonly text: string; readonly hint?: string };
 

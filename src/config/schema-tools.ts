@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { approvalMode, hosts, line } from './value-types.js';
+import { approvalMode, duration, hosts, line } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -8,6 +8,12 @@ export const TOOL_VARIABLES = {
     type: approvalMode,
     flag: 'approvalMode',
     help: '`read-only`, `ask`, `auto-edit` or `full-auto`. Unset: `ask` at a terminal, else `read-only`.',
+  },
+  CHATCLI_APPROVAL_TIMEOUT: {
+    group: 'limits',
+    type: duration,
+    default: '30m',
+    help: 'How long a question at a terminal waits for its answer; then it counts as no, so that a run which nobody watches comes to an end. Without a terminal nobody is asked.',
   },
   CHATCLI_SHELL: {
     group: 'limits',

@@ -139,8 +139,13 @@ const approvalRequest = event('approval-request', {
   callId: z.string(),
   tool: z.string(),
   subject: z.string(),
+  shown: z.string(),
+  hasInvisible: z.literal(true).optional(),
+  cwd: z.string().optional(),
   reason: z.string(),
+  matched: z.object({ rule: z.string(), source: z.string() }).optional(),
   rule: z.string().optional(),
+  storedRule: z.string().optional(),
   display: display.optional(),
 });
 
@@ -153,6 +158,13 @@ const userQuestion = event('user-question', {
 
 const planUpdate = event('plan-update', {
   steps: z.array(z.strictObject({ text: z.string(), status: z.enum(PLAN_STATUSES), owner: z.string().optional() })),
+});
+
+const approvalResponse = event('approval-response', {
+  approvalId: z.string(),
+  answer: z.enum(['once', 'session', 'always', 'no']),
+  message: z.string().optional(),
+  by: z.enum(['rule', 'timeout']).optional(),
 });
 
 const retry = event('retry', {
@@ -222,7 +234,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('tool-update', { callId: z.string(), text: z.string() }),
   toolEnd,
   approvalRequest,
-  event('approval-response', { approvalId: z.string(), answer: z.enum(['once', 'session', 'no']) }),
+  approvalResponse,
   userQuestion,
   event('user-answer', { questionId: z.string(), answer: z.string().optional() }),
   planUpdate,

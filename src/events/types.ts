@@ -39,14 +39,42 @@ export type ApprovalQuestion = {
   readonly tool: string;
   /** The whole command, path or URL. */
   readonly subject: string;
+  /** The same for people: what can't be seen (control characters, marks of direction) stands there as `\u{…}`. */
+  readonly shown: string;
+  /** There are such characters in it: a reason for a second look. */
+  readonly hasInvisible?: true;
+  /** Where a command starts, relative to the workspace's root. */
+  readonly cwd?: string;
   /** Why it is asked, as a sentence. */
   readonly reason: string;
-  /** The rule that "this session" would add, e.g. `shell(npm test)`; absent where no rule may be stored. */
+  /** The rule that asks, and where it stands. */
+  readonly matched?: { readonly rule: string; readonly source: string };
+  /** The rule that "this session" would add, e.g. `shell(npm test)`; absent where there is none. */
   readonly rule?: string;
+  /** The rule that "always" would store for this repository, verbatim; absent where none must be stored. */
+  readonly storedRule?: string;
   readonly display?: Display;
 };
 
-export type ApprovalAnswer = 'once' | 'session' | 'no';
+/**
+ * Whether a call may run: this once, from now on in this session, for good (`always`, which counts as `session` where
+ * nothing is stored), or not. A `no` may carry a word to the model.
+ */
+export type ApprovalAnswer =
+  | 'once'
+  | 'session'
+  | 'always'
+  | 'no'
+  | { readonly answer: 'no'; readonly message?: string };
+
+/** An answer as the events tell it. */
+export type ApprovalVerdict = {
+  readonly answer: 'once' | 'session' | 'always' | 'no';
+  /** The person's word to the model. */
+  readonly message?: string;
+  /** Who answered in the person's place: a rule that came while the question waited, or the limit of its time. */
+  readonly by?: 'rule' | 'timeout';
+};
 
 /** What a request is made of, in tokens. */
 export type TokenParts = {
@@ -135,7 +163,7 @@ export type EventBody =
       readonly display?: Display;
     }
   | ({ readonly type: 'approval-request'; readonly approvalId: string; readonly callId: string } & ApprovalQuestion)
-  | { readonly type: 'approval-response'; readonly approvalId: string; readonly answer: ApprovalAnswer }
+  | ({ readonly type: 'approval-response'; readonly approvalId: string } & ApprovalVerdict)
   /** The model asks the person, within its call of `ask_user`; questions are put one at a time. */
   | ({ readonly type: 'user-question'; readonly questionId: string; readonly callId: string } & UserQuestion)
   /** Without `answer`: they gave none. */

@@ -2,14 +2,19 @@
 import { foldedSegments } from './path-segments.js';
 
 const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
-const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules']);
-const SHELL_STARTUP = /^\.(?:bashrc|bash_profile|bash_login|bash_logout|profile|zshrc|zshenv|zprofile|zlogin|zlogout)$/;
+const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules', '.gitconfig']);
+const SHELL_STARTUP =
+  /^(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout|inputrc|xprofile|xinitrc)|config\.fish|(?:microsoft\.\w+_)?profile\.ps1)$/;
+/** Of the user's `.config`: what shells and git read at each start. */
+const PROTECTED_CONFIG = new Set(['fish', 'git', 'powershell']);
 
 /** `path` is relative to the workspace: a workspace that itself lies under `.claude/worktrees` is an ordinary one. */
 export function isProtectedPath(path: string): boolean {
   const segments = foldedSegments(path);
   const name = segments.at(-1) ?? '';
   if (PROTECTED_NAMES.has(name) || SHELL_STARTUP.test(name)) return true;
+  if (segments.some((segment, index) => segment === '.config' && PROTECTED_CONFIG.has(segments[index + 1] ?? '')))
+    return true;
   // Windows opens `.git.` and `.git ` as `.git`, and `git~1` by its short name.
   return segments.some((segment) => PROTECTED_FOLDERS.has(segment.replace(/[. ]+$/, '')) || segment === 'git~1');
 }

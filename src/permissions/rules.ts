@@ -1,79 +1,39 @@
-/** The grammar of permission rules: `tool` or `tool(spec)`. Deciding by them is `policy.ts`'s. */
-import { resolve } from 'node:path';
-import { UsageError } from '../errors.js';
-import { literalWords } from './shell-parse.js';
-import type { Request, Rule, Subject } from './types.js';
+/** The grammar of permission rules: `tool` or `tool(spec)`. What they fit is `rule-match.ts`'s, deciding by them `policy.ts`'s. */
+import { ConfigError, UsageError } from '../errors.js';
+import { readGlob } from './path-glob.js';
+import { ruleNames, specKind, toolsNamed } from './rule-names.js';
+import { literalWords } from './shell-analysis.js';
+import type { Rule, RuleKind, RuleSource, RuleSpec } from './types.js';
 
-/** What each name in a rule covers. Our classes and tools, and the names that users of Claude Code have in their files. */
-const COVERED: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    read: ['read_file', 'list_files', 'search_files'],
-    edit: ['edit_file', 'apply_patch'],
-    write: ['write_file'],
-    shell: ['shell', 'shell_output', 'shell_stop'],
-    fetch: ['fetch_url'],
-    agent: ['delegate'],
-    read_file: ['read_file'],
-    list_files: ['list_files'],
-    search_files: ['search_files'],
-    edit_file: ['edit_file'],
-    apply_patch: ['apply_patch'],
-    write_file: ['write_file'],
-    shell_output: ['shell_output'],
-    shell_stop: ['shell_stop'],
-    fetch_url: ['fetch_url'],
-    delegate: ['delegate'],
-    update_plan: ['update_plan'],
-    ask_user: ['ask_user'],
-    Bash: ['shell', 'shell_output', 'shell_stop'],
-    Read: ['read_file'],
-    Glob: ['list_files'],
-    LS: ['list_files'],
-    Grep: ['search_files'],
-    Edit: ['edit_file', 'apply_patch'],
-    MultiEdit: ['edit_file', 'apply_patch'],
-    Write: ['write_file'],
-    WebFetch: ['fetch_url'],
-    Agent: ['delegate'],
-    Task: ['delegate'],
-    TodoWrite: ['update_plan'],
-  }),
-);
+/** Who wrote a rule, and as what. */
+export type Written = { readonly kind: RuleKind; readonly source: RuleSource };
 
-/** Rules may name them already, so that a file of rules need not change when they come; nobody is offered them. */
-const NOT_THERE_YET = new Set(['apply_patch', 'fetch_url', 'shell_output', 'shell_stop', 'update_plan', 'ask_user']);
+const BY_FLAG: Written = { kind: 'allow', source: { kind: 'flag', place: '--allowed-tools' } };
 
 /**
- * Reads one rule, e.g. `shell(npm test)` or `edit`.
- * @throws {UsageError} for an unknown tool, or a spec where none can stand.
+ * Reads one rule, e.g. `shell(npm run *)`, `read(secret/**)`, `fetch(domain:*.x.org)` or `edit`.
+ * @throws {UsageError} for one from a flag, {ConfigError} for any other, that names no tool or has a spec that can't be
+ * read.
  */
-export function parseRule(text: string): Rule {
+export function parseRule(text: string, written: Written = BY_FLAG, reason?: string): Rule {
   const rule = text.trim();
+  const refuse = (why: string) => badRule(`The rule "${rule}" ${why}`, written.source);
   const open = rule.indexOf('(');
   const name = (open < 0 ? rule : rule.slice(0, open)).trim();
-  const tools = COVERED.get(name);
+  const tools = toolsNamed(name);
   if (tools === undefined) {
-    throw new UsageError(
-      `The rule "${rule}" names no tool. A rule is tool or shell(COMMAND); the tools are: ${names()}.`,
-    );
+    throw refuse(`names no tool. A rule is TOOL or TOOL(WHAT); the tools are: ${ruleNames()}.`);
   }
-  if (open < 0) return { text: rule, tools, spec: undefined };
-  if (!rule.endsWith(')')) throw new UsageError(`The rule "${rule}" has no closing parenthesis at its end.`);
-  const spec = rule.slice(open + 1, -1).trim();
-  if (!tools.includes('shell')) {
-    throw new UsageError(
-      `The rule "${rule}": only shell takes a command in parentheses so far. Write "${name}" alone.`,
-    );
-  }
-  if (spec === '')
-    throw new UsageError(`The rule "${rule}" has no command. Write "${name}" alone to cover every command.`);
-  // Taken for a literal command, such a rule would never match what its author meant.
-  if (/(?:^|[\s:])\*$/.test(spec)) {
-    throw new UsageError(
-      `The rule "${rule}": patterns are not supported yet. Give the exact command, e.g. shell(npm test).`,
-    );
-  }
-  return { text: rule, tools, spec };
+  const more = { source: written.source, ...(reason !== undefined && { reason }) };
+  if (open < 0) return { text: rule, tools, spec: undefined, ...more };
+  if (!rule.endsWith(')')) throw refuse('has no closing parenthesis at its end.');
+  const kind = specKind(tools);
+  if (kind === undefined) throw refuse(`can have nothing in parentheses. Write "${name}" alone.`);
+  const inside = rule.slice(open + 1, -1).trim();
+  if (inside === '') throw refuse(`has nothing in its parentheses. Write "${name}" alone to cover every call.`);
+  const spec = { command: commandSpec, path: pathSpec, host: hostSpec }[kind](inside, written.kind);
+  if (typeof spec === 'string') throw refuse(`can't be used: ${spec}.`);
+  return { text: rule, tools, spec, ...more };
 }
 
 /**
@@ -81,8 +41,11 @@ export function parseRule(text: string): Rule {
  * a rule that a person writes.
  */
 export function sessionRule(tool: string, text: string): Rule {
-  const spec = text === tool ? undefined : text.slice(tool.length + 1, -1);
-  return { text, tools: [tool], spec };
+  const source: RuleSource = { kind: 'session', place: 'this session' };
+  const inside = text === tool ? undefined : text.slice(tool.length + 1, -1);
+  if (inside === undefined) return { text, tools: [tool], spec: undefined, source };
+  const read = toolsNamed(tool) === undefined ? commandSpec(inside) : parseRule(text, { kind: 'allow', source }).spec;
+  return { text, tools: [tool], spec: typeof read === 'string' ? undefined : read, source };
 }
 
 /**
@@ -90,16 +53,16 @@ export function sessionRule(tool: string, text: string): Rule {
  * belong to the rule.
  * @throws {UsageError} as `parseRule`, and for parentheses that do not match.
  */
-export function parseRuleList(values: readonly string[]): Rule[] {
+export function parseRuleList(values: readonly string[], written: Written = BY_FLAG): Rule[] {
   return values.flatMap((value) =>
-    splitRules(value)
+    splitRules(value, written.source)
       .map((text) => text.trim())
       .filter((text) => text !== '')
-      .map(parseRule),
+      .map((text) => parseRule(text, written)),
   );
 }
 
-function splitRules(value: string): string[] {
+function splitRules(value: string, source: RuleSource): string[] {
   const rules: string[] = [];
   let depth = 0;
   let quote = '';
@@ -120,49 +83,46 @@ function splitRules(value: string): string[] {
     if (depth < 0) break;
   }
   if (depth !== 0 || quote !== '') {
-    throw new UsageError(`The rules "${value}" have parentheses or quotes that do not match.`);
+    throw badRule(`The rules "${value}" have parentheses or quotes that do not match.`, source);
   }
   return [...rules, value.slice(start)];
 }
 
-/**
- * Whether an allow rule covers a request: with a command, only the very same one, nothing else beside it, and started
- * in `root`: `npm test` in another folder is another program. One without a command covers none that can't be read.
- */
-export function ruleAllows(rule: Rule, request: Request, root: string): boolean {
-  if (!rule.tools.includes(request.tool)) return false;
-  if (rule.spec === undefined) return unreadShell(request) === undefined;
-  const commands = commandsOf(request);
-  return (
-    commands.length > 0 &&
-    commands.every(({ command, cwd }) => command === rule.spec && resolve(root, cwd) === resolve(root))
-  );
+/** Words, of which the last may be `*`: any further words, or none. `npm run:*` means the same as `npm run *`. */
+function commandSpec(text: string, kind: RuleKind = 'allow'): RuleSpec | string {
+  const open = /^(.*?)(?:(?:^|\s+)\*|\s*:\*)$/s.exec(text);
+  if (open !== null) {
+    const start = (open[1] ?? '').trim();
+    if (start === '') return { kind: 'command', text, words: [], isOpen: true };
+    const words = literalWords(start);
+    if (words === null) {
+      return `before the "*" there may only be plain words, each bare or in quotes, and "${start}" is more than that`;
+    }
+    return { kind: 'command', text, words, isOpen: true };
+  }
+  const words = literalWords(text) ?? undefined;
+  // Taken for the very text, such a rule would never fit what its author meant to stop.
+  if (kind !== 'allow' && words === undefined && /\*/.test(text)) {
+    return 'a "*" may only be its last word, e.g. shell(git push *)';
+  }
+  return { kind: 'command', text, words, isOpen: false };
 }
 
-/** Whether a deny rule covers a request: also when the command is only written in another way. */
-export function ruleDenies(rule: Rule, request: Request): boolean {
-  const { spec } = rule;
-  if (!rule.tools.includes(request.tool)) return false;
-  return spec === undefined || commandsOf(request).some(({ command }) => isSameCommand(spec, command));
+function pathSpec(text: string): RuleSpec | string {
+  const glob = readGlob(text);
+  return typeof glob === 'string' ? glob : { kind: 'path', text, glob };
 }
 
-/** The shell of a request whose commands can't be read, by a name for people. */
-export function unreadShell(request: Request): string | undefined {
-  return commandsOf(request).find(({ shell }) => shell !== undefined)?.shell;
+function hostSpec(text: string): RuleSpec | string {
+  const [, below, host] = /^domain:\s*(\*\.)?([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])$/i.exec(text) ?? [];
+  if (host === undefined) {
+    return 'an address is given as domain:HOST or domain:*.HOST, without a scheme, a port and a path';
+  }
+  return { kind: 'host', text, host: host.toLowerCase(), isBelow: below !== undefined };
 }
 
-function commandsOf({ subjects }: Request): Extract<Subject, { kind: 'command' }>[] {
-  return subjects.filter((subject) => subject.kind === 'command');
-}
-
-function isSameCommand(one: string, other: string): boolean {
-  if (one === other.trim()) return true;
-  const [words, otherWords] = [literalWords(one), literalWords(other)];
-  return words !== null && otherWords !== null && JSON.stringify(words) === JSON.stringify(otherWords);
-}
-
-/** The names that cover anything yet. */
-function names(): string {
-  const there = [...COVERED].filter(([, tools]) => tools.some((tool) => !NOT_THERE_YET.has(tool)));
-  return there.map(([name]) => name).join(', ');
+/** Flags are usage, files are configuration: exit 2 and 3. */
+export function badRule(message: string, source: RuleSource): UsageError | ConfigError {
+  if (source.kind === 'flag') return new UsageError(message);
+  return new ConfigError(`${source.place}: ${message}`, { hint: 'Correct or remove the rule there, and start again.' });
 }

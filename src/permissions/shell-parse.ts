@@ -1,36 +1,99 @@
-/** Reads the one form of shell command that can be judged by its words: a single simple command without expansions. */
-
-const MAX_CHARACTERS = 10_000;
-const PRINTABLE_ASCII = /^[ -~]*$/;
-
-// A word is bare, wholly single-quoted, or double-quoted around characters that mean nothing there. It ends at a blank
-// or at the end: parts that touch (`a'b'`) make one word for the shell, and are left to it.
-const WORD = /(?:([A-Za-z0-9_@%+=:,./-]+)|'([^']*)'|"([^"$`!\\]*)")(?= |$)/y;
-
-// First words that are grammar and not a program.
-const RESERVED = new Set(
-  'if then elif else fi for in while until do done case esac select function time coproc'.split(' '),
-);
-
 /**
- * The words that the shell would make of `command`, or null when it is anything but one literal command: with an
- * operator, redirect, expansion, glob, brace, tilde, assignment, comment or newline; empty; longer than 10,000 characters; not printable ASCII.
+ * Reads shell text into the simple commands that it holds, wherever they stand: in lists, groups, functions, conditions,
+ * substitutions, here documents. What a wrapper among them runs is `shell-unwrap.ts`'s to say.
  */
-export function literalWords(command: string): string[] | null {
-  if (command.length > MAX_CHARACTERS || !PRINTABLE_ASCII.test(command)) return null;
-  const text = command.replace(/^ +| +$/g, '');
-  const words: string[] = [];
-  let at = 0;
-  while (at < text.length) {
-    WORD.lastIndex = at;
-    const match = WORD.exec(text);
-    if (match === null) return null;
-    words.push(match[1] ?? match[2] ?? match[3] ?? '');
-    at += match[0].length;
-    while (text[at] === ' ') at++;
+import { type Command, type CommandArgument, forEachChild, parse, type SyntaxNode, type Word } from 'unbash';
+
+/** A word as the shell would make it, or null where that depends on the machine: expansions, patterns, braces, `~`. */
+export type ShellWord = string | null;
+
+export type ParsedCommand = {
+  readonly words: readonly ShellWord[];
+  /** The same words without their quotes, with what is expanded left as it is written. */
+  readonly spelled: readonly string[];
+  readonly redirects: readonly { readonly operator: string; readonly spelled: string }[];
+  /** What a here document or here string gives it to read; null where that can't be told. */
+  readonly input?: ShellWord;
+};
+
+export type ParsedText = {
+  readonly commands: readonly ParsedCommand[];
+  /** What bash would not take, or what is too deep to be followed. */
+  readonly error?: string;
+};
+
+/** Every simple command of `text`, in the order of the text; as far as it goes where there is an error. */
+export function parseShell(text: string): ParsedText {
+  const commands: ParsedCommand[] = [];
+  let error: string | undefined;
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'Script') error ??= node.errors?.[0]?.message;
+    if (node.type === 'Command') commands.push(readCommand(node));
+    if ((node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') && node.script === undefined) {
+      error ??= 'a substitution that is not closed';
+    }
+    forEachChild(node, visit);
+  };
+  try {
+    visit(parse(text));
+  } catch (thrown) {
+    // Its own limit is far above what a stack can take.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    error ??= 'too many levels';
   }
-  const [program] = words;
-  // `a=b cmd` sets a variable for the command; a quoted one does not, but is not worth telling apart.
-  if (program === undefined || program === '' || program.includes('=') || RESERVED.has(program)) return null;
-  return words;
+  return { commands, ...(error !== undefined && { error }) };
+}
+
+function readCommand({ name, args, redirects }: Command): ParsedCommand {
+  const written: readonly CommandArgument[] = name === undefined ? args : [name, ...args];
+  const input = redirects.map(inputOf).findLast((found) => found !== undefined);
+  return {
+    words: written.map(decodeArgument),
+    spelled: written.map((word) => (word.type === 'Word' ? word.value : word.text)),
+    redirects: redirects.flatMap((redirect) =>
+      redirect.type === 'Redirect' && redirect.target !== undefined
+        ? [{ operator: redirect.operator, spelled: redirect.target.value }]
+        : [],
+    ),
+    ...(input !== undefined && { input }),
+  };
+}
+
+function inputOf(redirect: Command['redirects'][number]): ShellWord | undefined {
+  if (redirect.type === 'HereString') return redirect.target === undefined ? null : decode(redirect.target);
+  if (redirect.type !== 'HereDoc') return undefined;
+  const isPlain = redirect.delimiter?.quoted === true || !/[$`\\]/.test(redirect.body.text);
+  return isPlain ? redirect.body.text : null;
+}
+
+function decodeArgument(argument: CommandArgument): ShellWord {
+  if (argument.type === 'Word') return decode(argument);
+  const { name, append, index, value } = argument;
+  if (index !== undefined || value.type === 'ArrayValue') return null;
+  const decoded = decode(value);
+  return decoded === null ? null : `${name}${append === true ? '+' : ''}=${decoded}`;
+}
+
+function decode({ text, value, parts }: Word): ShellWord {
+  if (/(?:^|[=:])~/.test(text)) return null;
+  if (parts === undefined) return value;
+  let word = '';
+  for (const part of parts) {
+    switch (part.type) {
+      case 'Literal':
+      case 'SingleQuoted':
+      case 'AnsiCQuoted':
+        word += part.value;
+        break;
+      case 'DoubleQuoted':
+        for (const child of part.parts) {
+          if (child.type !== 'Literal') return null;
+          word += child.value;
+        }
+        break;
+      default:
+        return null;
+    }
+  }
+  return word;
 }

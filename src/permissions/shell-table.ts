@@ -4,7 +4,7 @@
  * `tail -f` (does not end), `rg --pre` and `--hostname-bin` (run programs), `-z` of rg (runs decompressors), flags
  * that name further files to read (`grep -f`, `wc --files0-from`), and what follows links out of the workspace.
  */
-import { literalWords } from './shell-parse.js';
+import { literalWords } from './shell-analysis.js';
 
 /**
  * Whether a flag takes a value: never, always (`-n 5`, `-n5`, `--lines=5`, `--lines 5`), or only as `--color=x`. That

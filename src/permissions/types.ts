@@ -1,5 +1,7 @@
 /** The words of the policy. */
 import type { ToolResult } from '../kernel/types.js';
+import type { PathGlob } from './path-glob.js';
+import type { Place } from './place.js';
 
 export const APPROVAL_MODES = ['read-only', 'ask', 'auto-edit', 'full-auto'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
@@ -27,40 +29,85 @@ export type Request = {
   readonly subjects: readonly Subject[];
 };
 
-/** `shell(npm test)` taken apart: tool names it covers, and what is between the parentheses (undefined: anything). */
-export type Rule = {
-  readonly text: string;
-  readonly tools: readonly string[];
-  readonly spec: string | undefined;
+export type RuleKind = 'deny' | 'ask' | 'allow';
+
+/** Where a rule comes from: its kind for programs, and its place for people (`--allowed-tools`, `FILE:LINE`). */
+export type RuleSource = {
+  readonly kind: 'flag' | 'session' | 'stored' | 'settings';
+  readonly place: string;
 };
 
-export type RuleSet = {
-  readonly allow: readonly Rule[];
-  readonly deny: readonly Rule[];
+/** What a rule has between its parentheses. */
+export type RuleSpec =
+  | {
+      readonly kind: 'command';
+      /** The command as it is written. */
+      readonly text: string;
+      /** Its words, of which the first ones have to be there if `isOpen`; undefined where only the very text counts. */
+      readonly words: readonly string[] | undefined;
+      readonly isOpen: boolean;
+    }
+  | { readonly kind: 'path'; readonly text: string; readonly glob: PathGlob }
+  | { readonly kind: 'host'; readonly text: string; readonly host: string; readonly isBelow: boolean };
+
+/** `shell(npm test)` taken apart. */
+export type Rule = {
+  /** As it was written. */
+  readonly text: string;
+  /** The names of the tools that it covers. */
+  readonly tools: readonly string[];
+  /** Undefined: every call of these tools. */
+  readonly spec: RuleSpec | undefined;
+  readonly source: RuleSource;
+  /** Why it is there, in the words of who wrote it. */
+  readonly reason?: string;
 };
+
+/** In this order: what is denied is denied, whatever else fits it, then what is asked for. */
+export type RuleSet = Readonly<Record<RuleKind, readonly Rule[]>>;
 
 /** How a request that was refused can be allowed where the policy is used, as sentences. */
 export type HowToAllow = (
   request: Request,
   about: {
-    /** Only an answer, or a rule for the very command, frees it. */
+    /** Only an answer, or a rule that names this very thing, frees it. */
     readonly isGuarded: boolean;
-    /** Absolute: the folder in which rules with a command count. */
-    readonly root: string;
+    /** No rule frees it at all. */
+    readonly isFixed: boolean;
+    /** Where rules count. */
+    readonly place: Place;
     readonly rules: RuleSet;
   },
 ) => string;
 
+/** The rule that a decision comes from, and where it stands. */
+export type MatchedRule = { readonly rule: string; readonly source: string };
+
 export type Decision =
   /** `onlyReads`: a command that, by the read-only table, does no more than a read. */
-  | { readonly kind: 'allow'; readonly rule?: string; readonly onlyReads?: boolean }
-  | { readonly kind: 'ask'; readonly reason: string; readonly rule?: string }
+  | {
+      readonly kind: 'allow';
+      readonly rule?: string;
+      readonly source?: string;
+      readonly onlyReads?: boolean;
+    }
+  | {
+      readonly kind: 'ask';
+      readonly reason: string;
+      /** The rule that "this session" would add. */
+      readonly rule?: string;
+      /** The narrowest rule, which "always" would store; absent where it must never be stored. */
+      readonly storedRule?: string;
+      /** The rule that asks. */
+      readonly matched?: MatchedRule;
+    }
   | {
       readonly kind: 'deny';
       /** As a sentence, with what would allow it. */
       readonly reason: string;
       /** The rule or mode that decided, e.g. `mode read-only`. */
       readonly rule: string;
+      readonly source?: string;
     };
 
 /** A refused call, as the JSON result lists it. */
@@ -74,7 +121,7 @@ export type Denial = Pick<ToolResult, 'callId'> & {
 
 /** A rule as a settings file holds it, before its grammar is read. */
 export type RuleText = {
-  readonly kind: 'deny' | 'ask' | 'allow';
+  readonly kind: RuleKind;
   readonly text: string;
   /** `FILE:LINE`, for messages. */
   readonly source: string;

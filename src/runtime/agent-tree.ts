@@ -59,7 +59,10 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
   };
   const policy = {
     mode: approvalMode,
-    rules: { allow: parts.sessionRules, deny: [] },
+    rules: { allow: parts.sessionRules, ask: [], deny: [] },
+    // Who writes `full-auto` into a program has read what it means: there is no sandbox around a library's tools.
+    sandboxed: false,
+    skipPermissions: true,
     workerReadOnly: false,
     canAsk: approve !== undefined,
     roots: workspace.roots,
@@ -96,8 +99,9 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     ...(askUser && { askUser: (question, _worker, signal) => askUser(question, signal) }),
     ask: async (question, _worker, signal) => {
       const answer = approve === undefined ? 'no' : await approve(question, signal);
-      // What is answered after the run is no answer to it any more.
-      if (answer === 'session' && question.rule !== undefined && !signal.aborted)
+      // Nothing is stored here: `always` is for the life of the agent too. What is answered after the run is no answer to
+      // it any more.
+      if ((answer === 'session' || answer === 'always') && question.rule !== undefined && !signal.aborted)
         parts.sessionRules.push(sessionRule(question.tool, question.rule));
       return answer;
     },

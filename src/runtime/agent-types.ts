@@ -54,8 +54,9 @@ export type AgentOptions = {
   /** Judges tools that do more than read; `ask` by default, and with nobody to ask that is a refusal. */
   readonly approvalMode?: ApprovalMode | undefined;
   /**
-   * Only `once` and `session` allow; anything else is a refusal. `session` stores the question's `rule`, where it has one,
-   * for the life of the agent. The run's deadline rests meanwhile; a cancel ends the waiting.
+   * Only `once`, `session` and `always` allow; anything else is a refusal, and `{answer: 'no', message}` one with a word to
+   * the model. The last two add the question's `rule`, where it has one, for the life of the agent; nothing is stored. The
+   * run's deadline rests meanwhile; a cancel ends the waiting.
    */
   readonly approve?: ((question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalAnswer>) | undefined;
   /**

@@ -1,13 +1,14 @@
 /** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
 
 import type { Emitter } from '../events/emitter.js';
-import type { ApprovalAnswer, ApprovalQuestion, UserQuestion, WindowSize } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, ApprovalVerdict, UserQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import { untilAborted } from '../tools/abort.js';
 import { advertise } from '../tools/spec.js';
 import type { Tool } from '../tools/types.js';
 import type { Worker } from '../workers/types.js';
+import { verdictOf } from './approval.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
@@ -40,8 +41,16 @@ export type RunTree = {
   readonly turnLimitHint?: string;
   /** Judges a call of this worker; looked up anew each time, since a person's answer may add a rule. */
   readonly decide: (request: Request, worker: Worker) => Decision;
-  /** Asks the person. `no` at once where nobody can answer; whatever is neither `once` nor `session` is a `no` as well. */
-  readonly ask: (question: ApprovalQuestion, worker: Worker, signal: AbortSignal) => Promise<ApprovalAnswer>;
+  /**
+   * Asks the person. `no` at once where nobody can answer; whatever does not allow is a `no` as well. `again` judges the
+   * call anew, for a question that had to wait for others.
+   */
+  readonly ask: (
+    question: ApprovalQuestion,
+    worker: Worker,
+    signal: AbortSignal,
+    again: () => Decision,
+  ) => Promise<ApprovalAnswer | ApprovalVerdict>;
   /** Puts a question of the model to the person. Absent where nobody can answer: then no worker gets `ask_user`. */
   readonly askUser?: (question: UserQuestion, worker: Worker, signal: AbortSignal) => Promise<string | undefined>;
   /** Where the plans of the tree stand; a run has one of its own where there is none. */
@@ -92,17 +101,16 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
     systemPrompt: tree.systemPromptOf(worker),
     emit,
     decide: (request) => tree.decide(request, worker),
-    approve: async (question, callId, approvalSignal) => {
+    approve: async (question, callId, approvalSignal, again) => {
       const approvalId = tree.newId();
       emit({ type: 'approval-request', approvalId, callId, ...question });
-      let answer: ApprovalAnswer = 'no';
+      let verdict: ApprovalVerdict = { answer: 'no' };
       try {
-        const given: unknown = await untilAborted(approvalSignal, tree.ask(question, worker, approvalSignal));
-        if (given === 'once' || given === 'session') answer = given;
+        verdict = verdictOf(await untilAborted(approvalSignal, tree.ask(question, worker, approvalSignal, again)));
       } finally {
-        emit({ type: 'approval-response', approvalId, answer });
+        emit({ type: 'approval-response', approvalId, ...verdict });
       }
-      return answer;
+      return verdict;
     },
     ...(askUser && {
       askUser: async (question, callId, questionSignal) => {

@@ -143,7 +143,7 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
       ...(ctx.delegate && { delegate: ctx.delegate }),
     },
     decide: ctx.decide,
-    approve: (question) => ctx.approve(question, call.id, ctx.signal),
+    approve: (question, again) => ctx.approve(question, call.id, ctx.signal, again),
     emit: ctx.emit,
     limitBytes,
     ...(attempts && { attempts }),

@@ -1,7 +1,7 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
 import type {
-  ApprovalAnswer,
   ApprovalQuestion,
+  ApprovalVerdict,
   EventBody,
   PlanStep,
   UserQuestion,
@@ -39,7 +39,12 @@ export type RunContext = {
   readonly emit: (body: EventBody) => void;
   readonly decide: (request: Request) => Decision;
   /** Asks the person; resolves `no` at once where nobody can answer. */
-  readonly approve: (question: ApprovalQuestion, callId: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
+  readonly approve: (
+    question: ApprovalQuestion,
+    callId: string,
+    signal: AbortSignal,
+    again: () => Decision,
+  ) => Promise<ApprovalVerdict>;
   /** Puts a question of the model to the person; undefined: no answer. Absent where there is nobody. */
   readonly askUser?: (question: UserQuestion, callId: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The worker's plan as it last gave it; empty where it gave none. */

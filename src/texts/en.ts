@@ -38,8 +38,19 @@ export const en = {
   partial: (reason: string) => `[partial: ${reason}]`,
   approval: {
     asks: (worker: string, tool: string) => `${worker} wants to use ${tool}:`,
-    keys: 'Allow? [y] once  [s] this session  [n] no (default): ',
-    keysOnce: 'Allow? [y] once  [n] no (default): ',
+    hasInvisible: 'It holds characters that cannot be seen, shown as \\u{…}.',
+    startsIn: (folder: string) => `in the folder ${folder}`,
+    matched: (rule: string, source: string) => `rule: ${rule} (${source})`,
+    addsForSession: (rule: string) => `[s] adds the rule ${rule} until this run ends`,
+    addsForGood: (rule: string) => `[a] stores the rule ${rule} for this repository`,
+    wholeCommand: (tool: string) => `${tool}(THE COMMAND ABOVE)`,
+    keys: ({ session, always }: { readonly session: boolean; readonly always: boolean }) =>
+      `Allow? [y] once${session ? '  [s] this session' : ''}${always ? '  [a] always' : ''}  [n] no, [n WHY] no and why: `,
+  },
+  userQuestion: {
+    asks: (worker: string) => `${worker} asks you:`,
+    keys: 'Your answer, a number or words (empty: none): ',
+    key: 'Your answer (empty: none): ',
   },
   moreStdin: 'Reading standard input to its end (Ctrl-D at a terminal, Ctrl-C to stop).',
 } as const;

@@ -3,9 +3,11 @@
  * result for the model; nothing is thrown. Order and concurrency of calls are `runtime/round.ts`'s.
  */
 import { DeadlineError, messageOf } from '../errors.js';
-import type { ApprovalAnswer, ApprovalQuestion, Display, EventBody } from '../events/types.js';
+import type { ApprovalQuestion, ApprovalVerdict, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
+import { hasInvisible } from '../permissions/always-ask.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
+import { madeVisible } from '../permissions/visible.js';
 import { untilAborted } from './abort.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
@@ -45,7 +47,8 @@ export type Executed = ToolOutput & {
 export type ExecuteOptions = {
   readonly context: ToolContext;
   readonly decide: (request: Request) => Decision;
-  readonly approve: (question: ApprovalQuestion) => Promise<ApprovalAnswer>;
+  /** `again` judges the call anew, for a question that has waited: an answer to another one may have settled it. */
+  readonly approve: (question: ApprovalQuestion, again: () => Decision) => Promise<ApprovalVerdict>;
   readonly emit: (body: EventBody) => void;
   /** `DEFAULT_ATTEMPTS` if absent. */
   readonly attempts?: AttemptPolicy;
@@ -197,8 +200,9 @@ async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Pro
   } catch (thrown) {
     return notRun(failureOf(thrown, tool.name, options.context.signal));
   }
-  const decision = options.decide({ tool: prepared.call.name, permission: tool.permission, subjects });
-  const refusal = await judge(decision, prepared, subjects, tool, options);
+  const request: Request = { tool: prepared.call.name, permission: tool.permission, subjects };
+  const decision = options.decide(request);
+  const refusal = await judge(decision, prepared, request, tool, options);
   if (refusal !== undefined) return refusal;
   if (options.context.signal.aborted) return interrupted;
   const { context, attempts: policy = DEFAULT_ATTEMPTS, review = asItIs } = options;
@@ -225,7 +229,7 @@ async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promis
 async function judge(
   decision: Decision,
   { call, input }: PreparedCall,
-  subjects: readonly Subject[],
+  request: Request,
   tool: Tool,
   options: ExecuteOptions,
 ): Promise<Judged | undefined> {
@@ -239,16 +243,39 @@ async function judge(
     // What can't succeed need not be asked for.
     return notRun(failureOf(thrown, tool.name, options.context.signal));
   }
-  const question: ApprovalQuestion = {
+  const question = questionOf(decision, request, call, display);
+  const verdict = await options.approve(question, () => options.decide(request));
+  if (options.context.signal.aborted) return interrupted;
+  return verdict.answer === 'no' ? refusedBy(verdict) : undefined;
+}
+
+function questionOf(
+  decision: Extract<Decision, { kind: 'ask' }>,
+  { subjects }: Request,
+  call: ToolCall,
+  display: Display | undefined,
+): ApprovalQuestion {
+  const subject = describeSubjects(subjects) || call.arguments;
+  const { reason, rule, storedRule, matched } = decision;
+  const cwd = subjects.find(({ kind }) => kind === 'command');
+  return {
     tool: call.name,
-    subject: describeSubjects(subjects) || call.arguments,
-    reason: decision.reason,
-    ...(decision.rule !== undefined && { rule: decision.rule }),
+    subject,
+    shown: madeVisible(subject),
+    ...(hasInvisible(subject) && { hasInvisible: true }),
+    ...(cwd?.kind === 'command' && { cwd: cwd.cwd }),
+    reason,
+    ...(matched && { matched }),
+    ...(rule !== undefined && { rule }),
+    ...(storedRule !== undefined && { storedRule }),
     ...(display && { display }),
   };
-  const answer = await options.approve(question);
-  if (options.context.signal.aborted) return interrupted;
-  if (answer === 'once' || answer === 'session') return undefined;
+}
+
+function refusedBy({ message, by }: ApprovalVerdict): Judged {
+  if (by === 'timeout')
+    return refusal('no answer', `${message ?? 'Nobody answered in time.'} That counts as no. Do something else.`);
+  if (message !== undefined) return refusal('the person', `The person said no, and: ${message}`);
   return refusal('the person', 'The person said no. Do something else, or ask what they want.');
 }
 

@@ -1,6 +1,7 @@
 /** What a tool is, what it gets, and what it gives back. */
 import type * as z from 'zod';
 import type { Display, PlanStep, UserQuestion } from '../events/types.js';
+import type { FileAccess } from '../permissions/file-access.js';
 import type { Decision, Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';
 
@@ -80,6 +81,11 @@ export type ToolContext = {
   readonly values?: Readonly<Record<string, unknown>>;
   /** Shared by all tools and the library user; lasts over rounds and runs. */
   readonly state?: Map<string, unknown>;
+  /**
+   * For a file or folder (absolute, real) that a walk comes by: what is not `free` must not be shown to the model, and of
+   * what is `forbidden` not even the name. Absent: only names that tell of secrets count.
+   */
+  readonly fileAccess?: (path: string) => FileAccess;
   /** Absent where nothing is kept. */
   readonly changes?: ChangeKeeper;
   /** Asks the person; undefined: they gave no answer. Absent where nobody can be asked. */

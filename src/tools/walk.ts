@@ -2,6 +2,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { FileAccess } from '../permissions/file-access.js';
 import { type IgnoreRules, readIgnoreRules } from './ignore-rules.js';
 import { isInside } from './locate.js';
 
@@ -17,6 +18,8 @@ export type FolderContent = {
   readonly entries: readonly Entry[];
   readonly hiddenCount: number;
   readonly ignoredCount: number;
+  /** Entries that a rule keeps from the model. */
+  readonly withheldCount: number;
   /** The folder could not be opened. */
   readonly isUnreadable: boolean;
 };
@@ -34,9 +37,16 @@ export type WalkOptions = {
   readonly base: string;
   /** Whether names with a dot in front are shown. `.git` never is. */
   readonly hidden: boolean;
+  /** Of an absolute path; absent: nothing is forbidden. */
+  readonly isForbidden?: ((path: string) => boolean) | undefined;
 };
 
-export async function createFolderReader({ root, base, hidden }: WalkOptions): Promise<FolderReader> {
+export async function createFolderReader({
+  root,
+  base,
+  hidden,
+  isForbidden = () => false,
+}: WalkOptions): Promise<FolderReader> {
   const rules = await readIgnoreRules(root, base);
   const wantsModules = base.split(/[\\/]/).includes('node_modules');
 
@@ -45,7 +55,8 @@ export async function createFolderReader({ root, base, hidden }: WalkOptions): P
     name: string,
     path: string,
     isFolder: boolean,
-  ): Promise<'hidden' | 'ignored' | undefined> {
+  ): Promise<'hidden' | 'ignored' | 'withheld' | undefined> {
+    if (isForbidden(path)) return 'withheld';
     if (name === '.git') return 'hidden';
     if (name.startsWith('.') && !hidden) return 'hidden';
     if (name === 'node_modules' && isFolder && !wantsModules) return 'ignored';
@@ -53,7 +64,7 @@ export async function createFolderReader({ root, base, hidden }: WalkOptions): P
   }
 
   async function reaches(path: string, isFolder = false): Promise<boolean> {
-    if (path === base) return true;
+    if (path === base) return !isForbidden(path);
     if (!isInside(base, path)) return false;
     const folder = dirname(path);
     const name = path.slice(folder.length).replace(/^[\\/]/, '');
@@ -65,19 +76,27 @@ export async function createFolderReader({ root, base, hidden }: WalkOptions): P
     reaches,
     async read(folder) {
       const found = await readSorted(folder);
-      if (found === undefined) return { entries: [], hiddenCount: 0, ignoredCount: 0, isUnreadable: true };
+      if (found === undefined) return { ...NOTHING, isUnreadable: true };
       const entries: Entry[] = [];
-      const skipped = { hidden: 0, ignored: 0 };
+      const skipped = { hidden: 0, ignored: 0, withheld: 0 };
       for (const item of found) {
         const path = join(folder, item.name);
         const reason = await reasonToSkip(item.name, path, item.isDirectory());
         if (reason === undefined) entries.push({ name: item.name, path, kind: kindOf(item) });
         else skipped[reason]++;
       }
-      return { entries, hiddenCount: skipped.hidden, ignoredCount: skipped.ignored, isUnreadable: false };
+      return {
+        entries,
+        hiddenCount: skipped.hidden,
+        ignoredCount: skipped.ignored,
+        withheldCount: skipped.withheld,
+        isUnreadable: false,
+      };
     },
   };
 }
+
+const NOTHING = { entries: [], hiddenCount: 0, ignoredCount: 0, withheldCount: 0 } as const;
 
 /** All entries below the reader's `folder`, each folder before what is in it. `maxDepth` 1: the folder's own entries. */
 export async function* walk(
@@ -93,6 +112,11 @@ export async function* walk(
       yield* walk(reader, entry.path, { ...options, maxDepth: options.maxDepth - 1 });
     }
   }
+}
+
+/** For a reader: what it must not come by. */
+export function forbiddenBy(access: (path: string) => FileAccess): (path: string) => boolean {
+  return (path) => access(path) === 'forbidden';
 }
 
 /** A name that can't disturb a terminal or a line-based text. */

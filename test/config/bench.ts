@@ -1,9 +1,9 @@
 /** A temp home and project, and loadConfig with an environment of its own: nothing of the machine's settings gets in. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Environment } from '../../src/config/environment.js';
-import { type ConfigFlags, type LoadedConfig, loadConfig } from '../../src/config/load.js';
+import { type ConfigFlags, type LoadedConfig, type LoadRequest, loadConfig } from '../../src/config/load.js';
 import type { ProviderPreset } from '../../src/config/provider-choice.js';
 import { ConfigError } from '../../src/errors.js';
 
@@ -32,20 +32,20 @@ export type Bench = {
   readonly userEnvFile: string;
   /** Writes a file with its folders; gives back its absolute path. */
   readonly write: (file: string, content: string | Buffer) => Promise<string>;
-  readonly load: (env?: Environment, flags?: ConfigFlags) => Promise<LoadedConfig>;
+  readonly load: (env?: Environment, flags?: ConfigFlags, more?: Partial<LoadRequest>) => Promise<LoadedConfig>;
   /** The error that `load` must end with. */
-  readonly failure: (env?: Environment, flags?: ConfigFlags) => Promise<ConfigError>;
+  readonly failure: (env?: Environment, flags?: ConfigFlags, more?: Partial<LoadRequest>) => Promise<ConfigError>;
   readonly remove: () => Promise<void>;
 };
 
 export async function makeBench(): Promise<Bench> {
-  const root = await mkdtemp(path.join(tmpdir(), 'chatcli-config-'));
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'chatcli-config-')));
   const home = path.join(root, 'home');
   const cwd = path.join(root, 'project');
   await mkdir(home);
   await mkdir(cwd);
-  const load: Bench['load'] = (env = {}, flags = {}) =>
-    loadConfig({ env, cwd, flags, homedir: home, platform: 'linux', presets: TEST_PRESETS });
+  const load: Bench['load'] = (env = {}, flags = {}, more = {}) =>
+    loadConfig({ env, cwd, flags, homedir: home, platform: 'linux', presets: TEST_PRESETS, ...more });
   return {
     home,
     cwd,
@@ -57,8 +57,8 @@ export async function makeBench(): Promise<Bench> {
       await writeFile(target, content);
       return target;
     },
-    failure: async (env, flags) => {
-      const thrown = await load(env, flags).then(
+    failure: async (env, flags, more) => {
+      const thrown = await load(env, flags, more).then(
         () => undefined,
         (error: unknown) => error,
       );

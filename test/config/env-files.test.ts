@@ -118,7 +118,8 @@ describe('./.env', () => {
         code: 'dotenv-not-read',
         text:
           './.env is not read by itself (it sets OPENAI_API_KEY, CHATCLI_AGENT_CODER_MODEL). ' +
-          `To use it: --env-file .env for one run, or copy it to ${bench.userEnvFile}.`,
+          'To use it: --env-file .env for one run, chatcli trust env for every run until it changes, ' +
+          `or copy it to ${bench.userEnvFile}.`,
       },
     ]);
   });

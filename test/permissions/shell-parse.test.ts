@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { literalWords } from '../../src/permissions/shell-parse.js';
+import { literalWords } from '../../src/permissions/shell-analysis.js';
 
 describe('literalWords', () => {
   it.each([

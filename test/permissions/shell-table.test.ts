@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { literalWords } from '../../src/permissions/shell-parse.js';
+import { literalWords } from '../../src/permissions/shell-analysis.js';
 import { isReadOnlyCommand, pathOperands } from '../../src/permissions/shell-table.js';
 
 describe('isReadOnlyCommand', () => {

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { namesHidden } from '../glob.js';
 import { missingFile } from '../near-names.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
-import { createFolderReader } from '../walk.js';
+import { createFolderReader, forbiddenBy } from '../walk.js';
 import { wholeNumber } from '../whole-number.js';
 import type { Location } from '../workspace.js';
 import { type Listing, listByPattern } from './by-pattern.js';
@@ -52,7 +52,8 @@ async function list(location: Location, input: Input, context: ToolContext): Pro
   const pattern = input.pattern || undefined;
   const hidden = input.hidden ?? (pattern !== undefined && namesHidden(pattern));
   const { root } = context.workspace;
-  const reader = await createFolderReader({ root, base: location.path, hidden });
+  const isForbidden = context.fileAccess && forbiddenBy(context.fileAccess);
+  const reader = await createFolderReader({ root, base: location.path, hidden, isForbidden });
   const shared = { reader, base: location.path, signal: context.signal };
   return pattern === undefined
     ? listTree({ ...shared, depth: depth ?? TREE_DEPTH })

@@ -15,7 +15,7 @@ export async function listTree(options: {
 }): Promise<Listing> {
   const { reader, signal } = options;
   const top: Node = { entry: { name: '', path: options.base, kind: 'folder' }, children: undefined };
-  const count = { shown: 0, hidden: 0, ignored: 0, cut: 0 };
+  const count = { shown: 0, hidden: 0, ignored: 0, withheld: 0, cut: 0 };
   let level: readonly Node[] = [top];
   for (let depth = 0; depth < options.depth && level.length > 0; depth++) {
     const next: Node[] = [];
@@ -29,6 +29,7 @@ export async function listTree(options: {
       count.cut += content.entries.length - entries.length;
       count.hidden += content.hiddenCount;
       count.ignored += content.ignoredCount;
+      count.withheld += content.withheldCount;
       node.children = entries.map((entry) => ({ entry, children: undefined }));
       next.push(...node.children.filter(({ entry }) => entry.kind === 'folder'));
     }
@@ -38,6 +39,7 @@ export async function listTree(options: {
   const left = [
     ...(count.hidden > 0 ? [`${count.hidden} hidden`] : []),
     ...(count.ignored > 0 ? [`${count.ignored} ignored`] : []),
+    ...(count.withheld > 0 ? [`${count.withheld} that a rule forbids to read`] : []),
   ];
   const notes = [
     ...(lines.some((line) => line.endsWith('/ …')) ? ['… marks a folder that was not opened'] : []),

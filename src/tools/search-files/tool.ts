@@ -7,7 +7,7 @@ import { globMatcher, namesHidden } from '../glob.js';
 import { showPath } from '../locate.js';
 import { missingFile } from '../near-names.js';
 import { defineTool, type ToolContext, type ToolOutput } from '../types.js';
-import { createFolderReader } from '../walk.js';
+import { createFolderReader, forbiddenBy } from '../walk.js';
 import { wholeNumber } from '../whole-number.js';
 import { findRipgrep } from './find-ripgrep.js';
 import { presentHits } from './present.js';
@@ -48,7 +48,7 @@ export const searchFilesTool = defineTool({
 });
 
 /** What is searched, with everything settled on which both ways of searching must agree. */
-export async function prepare(input: Input, { workspace, signal }: ToolContext): Promise<Search> {
+export async function prepare(input: Input, { workspace, signal, fileAccess }: ToolContext): Promise<Search> {
   refuseSenseless(input.pattern);
   const location = await workspace.locate(input.path ?? '.');
   if (!location.exists) throw await missingFile(location);
@@ -56,7 +56,9 @@ export async function prepare(input: Input, { workspace, signal }: ToolContext):
   const isFile = !(await stat(location.path)).isDirectory();
   const glob = input.glob || undefined;
   const hidden = glob !== undefined && namesHidden(glob);
-  const reader = await createFolderReader({ root, base: location.path, hidden });
+  const isForbidden = fileAccess && forbiddenBy(fileAccess);
+  const reader = await createFolderReader({ root, base: location.path, hidden, isForbidden });
+  const isFree = (path: string) => (fileAccess ? fileAccess(path) === 'free' : !isSecretFile(showPath(root, path)));
   const fits = glob === undefined ? () => true : await globMatcher(glob, { hidden });
   return {
     pattern: input.pattern,
@@ -72,11 +74,7 @@ export async function prepare(input: Input, { workspace, signal }: ToolContext):
     // Who names a file was asked for that file; who searches a folder must not come by a secret in passing.
     async wants(path) {
       if (isFile) return path === location.path;
-      return (
-        fits(relative(location.path, path).split(sep).join('/')) &&
-        !isSecretFile(showPath(root, path)) &&
-        (await reader.reaches(path))
-      );
+      return fits(relative(location.path, path).split(sep).join('/')) && isFree(path) && (await reader.reaches(path));
     },
   };
 }
