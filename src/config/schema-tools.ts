@@ -23,6 +23,7 @@ export const TOOL_VARIABLES = {
   CHATCLI_FETCH_ALLOW_HOSTS: {
     group: 'limits',
     type: hosts,
+    notFromProject: true,
     help: 'Hosts that `fetch_url` may ask although they are on this machine or a private network: `localhost:3000,10.0.0.5`. Unset: public ones only.',
   },
 } as const satisfies Readonly<Record<string, Variable>>;
