@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { Display, PlanStep, UserQuestion } from '../events/types.js';
 import type { FileAccess } from '../permissions/file-access.js';
-import type { Decision, Permission, Subject } from '../permissions/types.js';
+import type { Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';
 
 export type ToolOutput = {
@@ -94,7 +94,7 @@ export type ToolContext = {
    * What the policy says of something else that the call under way turns out to be about, such as the host that a
    * redirect leads to. Nobody is asked. Absent where there is no policy.
    */
-  readonly judge?: (subject: Subject) => Decision['kind'];
+  readonly judge?: (subject: Subject) => 'allow' | 'ask' | 'deny';
   /** Keeps the worker's plan in place of the one before, and tells it. Absent where nobody keeps one. */
   readonly keepPlan?: (steps: readonly PlanStep[]) => void;
   /** Runs workers; absent where delegation is not allowed. */
