@@ -4,6 +4,7 @@
  */
 import type { ClientRequest } from 'node:http';
 import type { AgentOptions } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { type ProxyServer, type ProxySettings, proxyFor, serverNameOf } from './http-proxy.js';
 
 export type Route = {
@@ -19,7 +20,11 @@ export type OpenOptions = {
   /** The connection has to be a new one. */
   readonly isFresh: boolean;
   readonly line: Line;
+  /** Already looked up: a straight connection goes to these and asks no name server. Through a proxy it has no say. */
+  readonly connectTo?: readonly Address[] | undefined;
 };
+
+export type Address = { readonly address: string; readonly family: 4 | 6 };
 
 /**
  * What a request waits for before it has a connection. Node tells an agent nothing of a request that was given up
@@ -90,9 +95,21 @@ async function straight(isSecure: boolean, trust: AgentOptions | undefined): Pro
   const { request, Agent } = await modules(isSecure);
   const agent = new Agent({ keepAlive: true, ...trust });
   return {
-    open: (url, { method, headers, isFresh }) =>
-      request(url, { method, headers, agent: isFresh ? new Agent({ ...trust }) : agent }),
+    open: (url, { method, headers, isFresh, connectTo }) => {
+      const lookup = connectTo && { lookup: answering(connectTo) };
+      return request(url, { method, headers, agent: isFresh ? new Agent({ ...trust }) : agent, ...lookup });
+    },
     close: () => agent.destroy(),
+  };
+}
+
+/** In place of a name server. Node wants all addresses, so that it can try one after another, or just one. */
+function answering(addresses: readonly Address[]): LookupFunction {
+  return (name, { all }, answer) => {
+    const [first] = addresses;
+    if (first === undefined) return answer(new Error(`There is no address of ${name}.`), '');
+    if (all) return answer(null, [...addresses]);
+    answer(null, first.address, first.family);
   };
 }
 

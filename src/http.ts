@@ -14,11 +14,12 @@ import {
   shownUrl,
 } from './http-fault.js';
 import { createGuard, type Guard } from './http-guard.js';
-import { hostAndPort } from './http-proxy.js';
-import { createRoutes, type Line, type Route, type RouteSettings } from './http-route.js';
+import { hostAndPort, proxyFor } from './http-proxy.js';
+import { type Address, createRoutes, type Line, type Route, type RouteSettings } from './http-route.js';
 
 export { HttpError, type HttpFault } from './http-fault.js';
 export type { ProxySettings } from './http-proxy.js';
+export type { Address, RouteSettings } from './http-route.js';
 
 export type HttpRequest = {
   /** `GET` by default. */
@@ -26,6 +27,13 @@ export type HttpRequest = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
+  /**
+   * Where to connect: the caller has looked the name up, and judged what it found. TLS is checked for the name all the
+   * same. Has no say where a proxy is in the way.
+   */
+  readonly connectTo?: readonly Address[];
+  /** Hands a redirect back as it is whatever the method, for a caller that follows on its own. */
+  readonly handsBackRedirects?: boolean;
 };
 
 export type HttpHeaders = {
@@ -102,6 +110,11 @@ export function createHttpClient(limits: HttpClientOptions): HttpClient {
   return { fetch, close: routes.close };
 }
 
+/** Whether a request to `url` would go through a proxy, which then looks the name up itself. */
+export function usesProxy(url: URL, { proxy = {} }: RouteSettings): boolean {
+  return proxyFor(url, proxy) !== undefined;
+}
+
 function parseUrl(target: string): URL {
   const url = URL.canParse(target) ? new URL(target) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
@@ -146,11 +159,11 @@ function exchange(parts: Exchange): Promise<HttpResponse> {
 
 function open(parts: Exchange, line: Line): ClientRequest {
   const { url, request, headers, route, isResent } = parts;
-  const { method = 'GET', body } = request;
+  const { method = 'GET', body, connectTo } = request;
   const length = body === undefined ? undefined : { 'content-length': String(Buffer.byteLength(body)) };
   try {
     // A resent request must not meet another stale connection.
-    return route.open(url, { method, headers: { ...headers, ...length }, isFresh: isResent, line });
+    return route.open(url, { method, headers: { ...headers, ...length }, isFresh: isResent, line, connectTo });
   } catch (cause) {
     throw networkError(cause, url); // A header with a character that may not be in it.
   }
@@ -165,7 +178,7 @@ function refusalIn(incoming: IncomingMessage, { url, request, route }: Exchange)
   const status = incoming.statusCode ?? 0;
   if (status === 407 && route.proxy)
     return proxyRefusal(route.proxy, hostAndPort(url), status, incoming.statusMessage ?? '');
-  if (!REDIRECTS.has(status) || (request.method ?? 'GET') === 'GET') return undefined;
+  if (!REDIRECTS.has(status) || (request.method ?? 'GET') === 'GET' || request.handsBackRedirects) return undefined;
   return redirectError(url, status, incoming.headers.location ?? '');
 }
 

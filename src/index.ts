@@ -53,11 +53,13 @@ export type {
   EventSink,
   EventStamp,
   FileDiff,
+  PlanStep,
   TokenParts,
+  UserQuestion,
   WindowSize,
   WindowSource,
 } from './events/types.js';
-export type { ProxySettings } from './http.js';
+export type { Address, ProxySettings, RouteSettings } from './http.js';
 export * as kernel from './kernel/step.js';
 export { InvalidStep, observe, reopen, start } from './kernel/step.js';
 export { openCalls, repair } from './kernel/transcript.js';
@@ -138,6 +140,9 @@ export { createTelemetry } from './runtime/telemetry.js';
 export type { AnswerForm, TypedCheck } from './runtime/typed.js';
 export { answerCheckOf, OutputParseError, OutputRetriesExhausted } from './runtime/typed.js';
 export type { JsonSchema } from './runtime/typed-schema.js';
+export type { Resolve } from './tools/fetch-url/target.js';
+export type { FetchOptions } from './tools/fetch-url/tool.js';
+export type { ToolOptions } from './tools/index.js';
 export { createTools } from './tools/index.js';
 export type { ShellOptions } from './tools/shell/tool.js';
 export type {
@@ -148,7 +153,6 @@ export type {
   Tool,
   ToolContext,
   ToolOutput,
-  UserQuestion,
 } from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
 export type { FileChange, Location, Workspace, WriteOptions } from './tools/workspace.js';

@@ -10,12 +10,15 @@ import { ConfigError, messageOf } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import type { EventSink } from '../events/types.js';
 import { createAsk } from '../output/ask.js';
+import { createAskUser } from '../output/ask-user.js';
+import { createTerminalLine } from '../output/terminal-line.js';
 import { redactPatterns } from '../permissions/redact.js';
 import { childEnvironment } from '../permissions/secrets.js';
 import { createBudget } from '../runtime/budget.js';
 import type { RunTree } from '../runtime/context.js';
 import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
+import { createPlanBoard } from '../runtime/plan-board.js';
 import type { UndoRecorder } from '../session/snapshot.js';
 import { en } from '../texts/en.js';
 import { createTools } from '../tools/index.js';
@@ -26,6 +29,7 @@ import { catalogue, describeCatalogue } from '../workers/select.js';
 import type { RunFlags } from './flags.js';
 import type { Intent } from './intent.js';
 import { hasTerminal, type Io, pathFrom } from './io.js';
+import { openNetwork } from './network.js';
 import { openProvider } from './open-provider.js';
 import { modeOf } from './permissions.js';
 import { openProject } from './project.js';
@@ -110,7 +114,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const project = await openProject(trust, { home: homeOf(io.env), config: config.folders.config });
   const skills = await openSkills(project);
-  const tools = new Map([...createTools({ groups: io.groups, shell, sandbox }), ...skills.tools]);
+  const fetch = { allowHosts: config.fetchHosts ?? [], network: () => openNetwork(config) };
+  const tools = new Map([...createTools({ groups: io.groups, shell, sandbox, fetch }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, { root: trust.root, userFolder: config.folders.config });
   const values = { workers: describeCatalogue(catalogue(workers)) };
@@ -129,7 +134,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       warn,
       signal: io.signal,
     });
-  const ask = createAsk({ input: io.stdin, output: io.stderr, texts: en, colors: report.colors });
+  const line = createTerminalLine(io.stdin, io.stderr);
+  const ask = createAsk({ line, texts: en, colors: report.colors });
+  const askUser = createAskUser({ line, texts: en, timeoutMs: config.approvalTimeoutMs });
 
   const tree: RunTree = {
     provider,
@@ -164,6 +171,8 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
         [systemPrompt({ prompt: worker.prompt, values, environment, instructions }), ...skills.index].join('\n\n'),
       ),
     decide: permissions.decide,
+    ...(canAsk && { askUser: (question, worker, signal) => askUser(question, worker.name, signal) }),
+    plans: createPlanBoard(),
     ask: (question, worker, signal, again) =>
       permissions.ask({ question, signal, again, put: (until) => ask(question, worker.name, until) }),
   };

@@ -35,6 +35,8 @@ export type Config = {
   readonly shell?: string;
   /** Whether files are copied before they change. */
   readonly undo: boolean;
+  /** Hosts that `fetch_url` may ask wherever they are, each with or without `:port`; absent: public ones only. */
+  readonly fetchHosts?: readonly string[];
   readonly requests: {
     /** Further tries after the first; 0 means none. */
     readonly maxRetries: number;
@@ -129,6 +131,7 @@ export function configFrom(
     ...present({
       approvalMode: values.CHATCLI_APPROVAL_MODE,
       shell: values.CHATCLI_SHELL,
+      fetchHosts: values.CHATCLI_FETCH_ALLOW_HOSTS,
       price: priceFrom(resolved),
       color: colorFrom(resolved),
     }),

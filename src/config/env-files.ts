@@ -6,7 +6,7 @@ import type { Environment } from './environment.js';
 import type { Folders } from './folders.js';
 import type { ConfigNotice } from './problems.js';
 import type { Layer } from './resolve.js';
-import { canonicalName, isFileVariable, isVariable, VARIABLES, type Variable } from './schema.js';
+import { canonicalName, isFileVariable, isProjectVariable, isVariable, VARIABLES, type Variable } from './schema.js';
 import { type ContentState, nameIn, sha256Of, type Trust } from './trust.js';
 
 const MAX_BYTES = 64 * 1024; // A thousand variables; anything longer is another kind of file.
@@ -92,7 +92,8 @@ export async function localEnvFile(trust: Trust): Promise<LocalEnvFile | undefin
     if (content === undefined || content.includes('\0')) return undefined;
     const name = nameIn(trust.root, file);
     const sha256 = sha256Of(content);
-    return { path: file, name, sha256, state: trust.envFileState(name, sha256), values: await ownVariables(content) };
+    const own = Object.entries(await ownVariables(content)).filter(([variable]) => isProjectVariable(variable));
+    return { path: file, name, sha256, state: trust.envFileState(name, sha256), values: Object.fromEntries(own) };
   } catch {
     return undefined; // Nobody asked for this file, so that it can't be read is no news.
   }

@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { absolutePaths, approvalMode, boolean, duration, line, sandboxSetting } from './value-types.js';
+import { absolutePaths, approvalMode, boolean, duration, hosts, line, sandboxSetting } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -48,5 +48,11 @@ export const TOOL_VARIABLES = {
     type: boolean,
     default: 'true',
     help: 'Keeps copies of files before they change, in the state folder, so that `chatcli undo` can bring them back.',
+  },
+  CHATCLI_FETCH_ALLOW_HOSTS: {
+    group: 'limits',
+    type: hosts,
+    notFromProject: true,
+    help: 'Hosts that `fetch_url` may ask although they are on this machine or a private network: `localhost:3000,10.0.0.5`. Unset: public ones only.',
   },
 } as const satisfies Readonly<Record<string, Variable>>;

@@ -47,6 +47,8 @@ export type Variable = {
   readonly lowerCase?: true;
   /** Counts only in the real environment, never in an env file. */
   readonly environmentOnly?: true;
+  /** Counts in no `./.env`, also in one that the person trusted: it opens something that no project may open. */
+  readonly notFromProject?: true;
   /** Read by many programs, so that its presence in a project's `./.env` does not mean us. */
   readonly shared?: true;
 };
@@ -275,6 +277,13 @@ export function isFileVariable(name: string): boolean {
   if (!isVariable(known)) return workerVariable(name) !== undefined;
   const variable: Variable = VARIABLES[known];
   return variable.environmentOnly !== true;
+}
+
+/** Whether a project's own env file may set this name, once it is trusted. */
+export function isProjectVariable(name: string): boolean {
+  const known = canonicalName(name);
+  const variable: Variable | undefined = isVariable(known) ? VARIABLES[known] : undefined;
+  return isFileVariable(name) && variable?.notFromProject !== true;
 }
 
 /** `--max-turns` for `maxTurns`. */

@@ -60,6 +60,17 @@ export const names = textType('names with commas between them', (text) => {
   return isUsable ? list : undefined;
 });
 
+/** Hosts as a URL has them, each with or without a port: `localhost:3000`, `10.0.0.5`, `[::1]:8080`. */
+export const hosts = textType(
+  'hosts with commas between them, each with or without a port: localhost:3000,10.0.0.5',
+  (text) => {
+    const list = text.split(',').map((host) => host.trim().toLowerCase());
+    const isHost = (host: string) =>
+      /^(?:\[[\da-f:.]+\]|[a-z\d]([a-z\d._-]*[a-z\d])?)(?::\d{1,5})?$/.test(host) && URL.canParse(`http://${host}`);
+    return list.every(isHost) ? list : undefined;
+  },
+);
+
 /** Above zero. */
 export const usd = textType('an amount in US dollars above 0, such as 2.50', (text) => {
   const amount = readDecimal(text);

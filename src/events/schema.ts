@@ -3,7 +3,7 @@
  * a check at the end holds them and the types of `types.ts` together.
  */
 import * as z from 'zod';
-import type { AgentEvent } from './types.js';
+import { type AgentEvent, PLAN_STATUSES } from './types.js';
 
 /** A value that is no event of this version. The message says where it differs. */
 export class InvalidEvent extends Error {
@@ -160,6 +160,17 @@ const approvalRequest = event('approval-request', {
   display: display.optional(),
 });
 
+const userQuestion = event('user-question', {
+  questionId: z.string(),
+  callId: z.string(),
+  question: z.string(),
+  options: z.array(z.string()).optional(),
+});
+
+const planUpdate = event('plan-update', {
+  steps: z.array(z.strictObject({ text: z.string(), status: z.enum(PLAN_STATUSES), owner: z.string().optional() })),
+});
+
 const approvalResponse = event('approval-response', {
   approvalId: z.string(),
   answer: z.enum(['once', 'session', 'always', 'no']),
@@ -235,6 +246,9 @@ export const eventSchema = z.discriminatedUnion('type', [
   toolEnd,
   approvalRequest,
   approvalResponse,
+  userQuestion,
+  event('user-answer', { questionId: z.string(), answer: z.string().optional() }),
+  planUpdate,
   turnEnd,
   retry,
   event('fallback', { from: z.string(), to: z.string(), reason: z.string() }),

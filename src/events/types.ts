@@ -35,6 +35,18 @@ export type DiffLine = {
   readonly text: string;
 };
 
+/** A question of the model to the person; `options` are answers that it offers. */
+export type UserQuestion = { readonly question: string; readonly options?: readonly string[] };
+
+export const PLAN_STATUSES = ['pending', 'active', 'done', 'failed'] as const;
+
+/** One step of a plan; `owner` is the worker that does it. */
+export type PlanStep = {
+  readonly text: string;
+  readonly status: (typeof PLAN_STATUSES)[number];
+  readonly owner?: string;
+};
+
 /** What a permission question is about; whole, never shortened. */
 export type ApprovalQuestion = {
   readonly tool: string;
@@ -105,8 +117,8 @@ export type ContextFill = {
 
 /**
  * Event bodies. Ordering within one run: `run-start` first, `run-end` last; every `turn-start` has one `turn-end`
- * behind it, every `tool-start` one `tool-end`, every `approval-request` one `approval-response`, every `worker-start`
- * one `worker-end`, whatever ends the run.
+ * behind it, every `tool-start` one `tool-end`, every `approval-request` one `approval-response`, every `user-question`
+ * one `user-answer`, every `worker-start` one `worker-end`, whatever ends the run.
  */
 export type EventBody =
   /** First event of a run. `maxTurns` and `timeoutMs` are the limits that bind it. */
@@ -165,6 +177,12 @@ export type EventBody =
     }
   | ({ readonly type: 'approval-request'; readonly approvalId: string; readonly callId: string } & ApprovalQuestion)
   | ({ readonly type: 'approval-response'; readonly approvalId: string } & ApprovalVerdict)
+  /** The model asks the person, within its call of `ask_user`; questions are put one at a time. */
+  | ({ readonly type: 'user-question'; readonly questionId: string; readonly callId: string } & UserQuestion)
+  /** Without `answer`: they gave none. */
+  | { readonly type: 'user-answer'; readonly questionId: string; readonly answer?: string }
+  /** The plan of this run's worker, whole, each time that it changes. */
+  | { readonly type: 'plan-update'; readonly steps: readonly PlanStep[] }
   /** After the reply and its tool results are recorded. */
   | {
       readonly type: 'turn-end';

@@ -1,17 +1,12 @@
 /** A plain question on stderr for one-shot runs at a terminal. Questions of several workers queue up. */
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import type { ApprovalAnswer, ApprovalQuestion } from '../events/types.js';
 import type { Texts } from '../texts/en.js';
 import type { Colors } from './colors.js';
 import { displayRows } from './display.js';
-
-/** A stream of keys; a real terminal can be put in raw mode. */
-type Terminal = Readable & { readonly setRawMode?: (on: boolean) => unknown };
+import type { TerminalLine } from './terminal-line.js';
 
 export type AskOptions = {
-  readonly input: Terminal;
-  readonly output: Writable;
+  readonly line: TerminalLine;
   readonly texts: Texts;
   /** Looked up at each question, since the configuration may turn colours off. */
   readonly colors: () => Colors;
@@ -19,24 +14,17 @@ export type AskOptions = {
 
 export type Ask = (question: ApprovalQuestion, worker: string, signal: AbortSignal) => Promise<ApprovalAnswer>;
 
-// Keys typed before the question was on the screen must not answer it.
-const DRAIN_MS = 150;
-const CTRL_C = 3;
-
 /** A rule that is no longer than that is shown; of a longer one, the command above says it all. */
 const MAX_RULE_CHARACTERS = 200;
 
 /** Asks one question at a time. End of input, an unknown key and an abort all mean no; `n TEXT` tells the model TEXT. */
-export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
-  let last: Promise<unknown> = Promise.resolve();
-  return (question, worker, signal) => {
-    const answer = last.then(() => (signal.aborted ? 'no' : askOnce(question, worker, signal)));
-    last = answer.catch(() => undefined);
-    return answer;
-  };
+export function createAsk({ line, texts, colors }: AskOptions): Ask {
+  const { output } = line;
+  return (question, worker, signal) =>
+    line.inTurn(async () => (signal.aborted ? 'no' : askOnce(question, worker, signal)));
 
   async function askOnce(question: ApprovalQuestion, worker: string, signal: AbortSignal): Promise<ApprovalAnswer> {
-    await drain(input);
+    await line.drain();
     if (signal.aborted) return 'no';
     const { approval } = texts;
     output.write('\n');
@@ -59,46 +47,13 @@ export function createAsk({ input, output, texts, colors }: AskOptions): Ask {
       ...(storedRule === undefined ? [] : [`  ${approval.addsForGood(ruleText(storedRule, question))}`]),
     ];
     output.write(`${lines.join('\n')}\n`);
-    const line = await readLine(
-      approval.keys({ session: rule !== undefined, always: storedRule !== undefined }),
-      signal,
-    );
-    return answerOf(line, question);
+    const keys = approval.keys({ session: rule !== undefined, always: storedRule !== undefined });
+    return answerOf(await line.read(keys, signal), question);
   }
 
   function ruleText(rule: string, { tool, subject }: ApprovalQuestion): string {
     const isLong = rule.length > MAX_RULE_CHARACTERS || rule.includes('\n');
     return isLong && rule === `${tool}(${subject})` ? texts.approval.wholeCommand(tool) : visible(rule);
-  }
-
-  function readLine(prompt: string, signal: AbortSignal): Promise<string> {
-    return new Promise((resolve) => {
-      const reader = createInterface({ input, output, terminal: true });
-      let isOpen = true;
-      const settle = (line: string) => {
-        if (!isOpen) return;
-        isOpen = false;
-        signal.removeEventListener('abort', endOpen);
-        reader.close();
-        input.pause();
-        resolve(line);
-      };
-      const endOpen = () => {
-        // The next line of the progress must not stand behind the question.
-        if (isOpen) output.write('\n');
-        settle('');
-      };
-      if (signal.aborted) return endOpen();
-      signal.addEventListener('abort', endOpen, { once: true });
-      reader.once('line', settle);
-      reader.once('close', endOpen);
-      // The abort that comes of it settles the question; settling here would let the run go on until then.
-      reader.on('SIGINT', interrupt);
-      // Readline pauses when the program comes back from the background (Ctrl-Z, fg).
-      reader.on('SIGCONT', () => reader.prompt(true));
-      reader.setPrompt(prompt);
-      reader.prompt();
-    });
   }
 }
 
@@ -111,27 +66,6 @@ function answerOf(line: string, { rule, storedRule }: ApprovalQuestion): Approva
   if (storedRule !== undefined && (key === 'a' || key === 'always')) return 'always';
   const message = /^no?[\s,:]+(\S.*)$/is.exec(text)?.[1];
   return message === undefined ? 'no' : { answer: 'no', message };
-}
-
-/** In raw mode also a line that was begun but not ended is taken away. */
-async function drain(input: Terminal): Promise<void> {
-  const swallow = (keys: Buffer) => {
-    if (keys.includes(CTRL_C)) interrupt();
-  };
-  input.setRawMode?.(true);
-  input.on('data', swallow);
-  try {
-    await new Promise((resolve) => setTimeout(resolve, DRAIN_MS));
-  } finally {
-    input.off('data', swallow);
-    input.pause();
-    input.setRawMode?.(false);
-  }
-}
-
-/** In raw mode Ctrl-C is a key and not a signal; passed on, it stops the run as everywhere else. */
-function interrupt(): void {
-  process.kill(process.pid, 'SIGINT');
 }
 
 /** Control and direction characters made visible: what is approved is what is read. */

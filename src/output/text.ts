@@ -1,5 +1,5 @@
 /** Progress as plain lines on stderr: one reader of the event stream. Nothing is ever drawn again. */
-import type { AgentEvent, EventSink } from '../events/types.js';
+import type { AgentEvent, EventSink, PlanStep } from '../events/types.js';
 import type { Texts } from '../texts/en.js';
 import type { Colors } from './colors.js';
 import { displayRows, type Row } from './display.js';
@@ -91,7 +91,11 @@ export function createTextSink(options: TextOptions): EventSink {
         if (watched) patience.start(callKey(event), TOOL_PATIENCE_MS, () => say(event, colors.dim(line)));
         return;
       }
+      case 'plan-update':
+        sayAll(event, planLines(event.steps, options));
+        return;
       case 'approval-request':
+      case 'user-question':
         // From here on it is the person that is waited for.
         patience.end(callKey(event));
         return;
@@ -143,6 +147,17 @@ function toolLine(event: ToolEnd, subject: string, { colors, texts, width }: Tex
   const tail = facts.join(' · ');
   const room = Math.max(10, width - NAME_COLUMN - tail.length - 6);
   return `${mark} ${shorten(event.name, 24).padEnd(NAME_COLUMN)} ${subject === '' ? '' : `${shorten(subject, room)}  `}${colors.dim(tail)}`;
+}
+
+/** A plan's steps, those that are over in a fainter tone, so that the eye finds the one at work. */
+function planLines(steps: readonly PlanStep[], { colors, width }: TextOptions): readonly string[] {
+  const marks = { done: colors.green('✓'), active: colors.cyan('●'), failed: colors.red('✗'), pending: '○' };
+  const paint = (text: string) => text;
+  const paints = { done: colors.dim, active: colors.bold, failed: paint, pending: paint };
+  return steps.map(({ text, status, owner }) => {
+    const by = owner === undefined ? '' : `  ${owner}`;
+    return `  ${marks[status]} ${paints[status](shorten(text, width - by.length - 6))}${colors.dim(by)}`;
+  });
 }
 
 function factOf(event: ToolEnd, texts: Texts): string {

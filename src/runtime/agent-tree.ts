@@ -47,7 +47,7 @@ export type TreeParts = {
 
 export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly worker: Worker } {
   const { options, tools, workspace, now } = parts;
-  const { limits = {}, approve, approvalMode = 'ask', contextWindow } = options;
+  const { limits = {}, approve, askUser, approvalMode = 'ask', contextWindow } = options;
   const worker: Worker = {
     name: AGENT_WORKER,
     description: 'An agent of a library user.',
@@ -97,6 +97,7 @@ export function agentTree(parts: TreeParts): { readonly tree: RunTree; readonly 
     turnLimitHint: 'More: limits.maxTurns of createAgent.',
     systemPromptOf: () => parts.systemPrompt,
     decide: (request) => decide(request, policy),
+    ...(askUser && { askUser: (question, _worker, signal) => askUser(question, signal) }),
     ask: async (question, _worker, signal) => {
       const answer = approve === undefined ? 'no' : await approve(question, signal);
       // Nothing is stored here: `always` is for the life of the agent too. What is answered after the run is no answer to

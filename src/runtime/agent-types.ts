@@ -4,7 +4,7 @@ import type * as z from 'zod';
 import type { Memory } from '../context/memory.js';
 import type { SkillDiagnostic } from '../context/skills.js';
 import type { Trace } from '../events/trace.js';
-import type { AgentEvent, ApprovalAnswer, ApprovalQuestion, EventSink } from '../events/types.js';
+import type { AgentEvent, ApprovalAnswer, ApprovalQuestion, EventSink, UserQuestion } from '../events/types.js';
 import type { Message, Outcome } from '../kernel/types.js';
 import type { ApprovalMode } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
@@ -59,6 +59,11 @@ export type AgentOptions = {
    * run's deadline rests meanwhile; a cancel ends the waiting.
    */
   readonly approve?: ((question: ApprovalQuestion, signal: AbortSignal) => Promise<ApprovalAnswer>) | undefined;
+  /**
+   * Answers questions of the model, for the tool `ask_user`: without it no run is offered that one. Nothing, or a blank
+   * text, is no answer. The run's deadline rests meanwhile; a cancel ends the waiting.
+   */
+  readonly askUser?: ((question: UserQuestion, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly onEvent?: EventSink | undefined;
   readonly roundExecutor?: RoundExecutor | undefined;
   readonly transformRequest?: TransformRequest | undefined;

@@ -73,6 +73,7 @@ const AGENT: Kinds<AgentOptions> = {
   state: ['a Map', (state) => state instanceof Map],
   approvalMode: [`one of ${APPROVAL_MODES.join(', ')}`, (mode) => APPROVAL_MODES.some((known) => known === mode)],
   approve: FUNCTION,
+  askUser: FUNCTION,
   onEvent: FUNCTION,
   roundExecutor: FUNCTION,
   transformRequest: FUNCTION,

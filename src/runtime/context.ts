@@ -1,7 +1,7 @@
 /** Makes run contexts: what a worker may use, cut from what the whole tree shares. */
 
 import type { Emitter } from '../events/emitter.js';
-import type { ApprovalAnswer, ApprovalQuestion, ApprovalVerdict, WindowSize } from '../events/types.js';
+import type { ApprovalAnswer, ApprovalQuestion, ApprovalVerdict, UserQuestion, WindowSize } from '../events/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider } from '../providers/types.js';
 import { untilAborted } from '../tools/abort.js';
@@ -12,6 +12,7 @@ import { verdictOf } from './approval.js';
 import type { Budget } from './budget.js';
 import { createLedger, type Ledger } from './ledger.js';
 import type { RunOptions } from './options.js';
+import { createPlanBoard, type PlanBoard } from './plan-board.js';
 import type { RunContext, RunTask, WorkerLimits } from './types.js';
 
 /** What all workers of one tree share. */
@@ -50,6 +51,10 @@ export type RunTree = {
     signal: AbortSignal,
     again: () => Decision,
   ) => Promise<ApprovalAnswer | ApprovalVerdict>;
+  /** Puts a question of the model to the person. Absent where nobody can answer: then no worker gets `ask_user`. */
+  readonly askUser?: (question: UserQuestion, worker: Worker, signal: AbortSignal) => Promise<string | undefined>;
+  /** Where the plans of the tree stand; a run has one of its own where there is none. */
+  readonly plans?: PlanBoard;
 };
 
 /**
@@ -78,9 +83,9 @@ export type Placement = {
 export function createRunContext(tree: RunTree, worker: Worker, placement: Placement): RunContext {
   const { signal, parentRunId, delegate, runId = tree.newId() } = placement;
   const emit = tree.emitter.forRun({ runId, ...(parentRunId !== undefined && { parentRunId }), worker: worker.name });
-  const tools = toolsOf(worker, tree.tools, delegate !== undefined);
+  const tools = toolsOf(worker, tree, delegate !== undefined);
   const model = tree.modelOf(worker);
-  const { windowOf } = tree;
+  const { windowOf, askUser, plans = createPlanBoard() } = tree;
   return {
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
@@ -107,6 +112,26 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
       }
       return verdict;
     },
+    ...(askUser && {
+      askUser: async (question, callId, questionSignal) => {
+        const questionId = tree.newId();
+        emit({ type: 'user-question', questionId, callId, ...question });
+        let answer: string | undefined;
+        try {
+          answer = textOr(await untilAborted(questionSignal, askUser(question, worker, questionSignal)));
+        } finally {
+          emit({ type: 'user-answer', questionId, ...(answer !== undefined && { answer }) });
+        }
+        return answer;
+      },
+    }),
+    plan: {
+      steps: () => plans.of(runId),
+      keep: (steps) => {
+        plans.set(runId, steps);
+        emit({ type: 'plan-update', steps });
+      },
+    },
     budget: tree.budget,
     // The root's own ledger is that of the tree: what its workers did is its proof, and their refusals are its own.
     ledger: parentRunId === undefined ? tree.ledger : createLedger(tree.ledger),
@@ -119,14 +144,20 @@ export function createRunContext(tree: RunTree, worker: Worker, placement: Place
 
 /** The tools of a root worker as its provider gets them. */
 export function createToolSpecs(tree: RunTree, worker: Worker): RunContext['toolSpecs'] {
-  return advertise(toolsOf(worker, tree.tools, tree.mayDelegate).values());
+  return advertise(toolsOf(worker, tree, tree.mayDelegate).values());
 }
 
-function toolsOf(worker: Worker, all: ReadonlyMap<string, Tool>, mayDelegate: boolean): ReadonlyMap<string, Tool> {
-  const names = worker.tools.filter((name) => name !== 'delegate' || mayDelegate);
+/** What a library user's function gives is a text or it is no answer. */
+function textOr(given: unknown): string | undefined {
+  return typeof given === 'string' && given.trim() !== '' ? given : undefined;
+}
+
+function toolsOf(worker: Worker, tree: RunTree, mayDelegate: boolean): ReadonlyMap<string, Tool> {
+  const isOffered = (name: string) =>
+    (name !== 'delegate' || mayDelegate) && (name !== 'ask_user' || tree.askUser !== undefined);
   return new Map(
-    names.flatMap((name) => {
-      const tool = all.get(name);
+    worker.tools.filter(isOffered).flatMap((name) => {
+      const tool = tree.tools.get(name);
       return tool === undefined ? [] : [[name, tool] as const];
     }),
   );

@@ -80,7 +80,17 @@ function withPausedQuestions(ctx: RunContext, deadline: Deadline | undefined): R
       deadline?.resume();
     }
   };
-  return { ...ctx, approve };
+  const { askUser } = ctx;
+  if (askUser === undefined) return { ...ctx, approve };
+  const askUserPaused: RunContext['askUser'] = async (...question) => {
+    deadline?.pause();
+    try {
+      return await askUser(...question);
+    } finally {
+      deadline?.resume();
+    }
+  };
+  return { ...ctx, approve, askUser: askUserPaused };
 }
 
 async function attempt(tree: RunTree, task: string, ctx: RunContext): Promise<Outcome> {

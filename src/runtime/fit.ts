@@ -13,6 +13,7 @@ import type { ContextFill, WindowSize } from '../events/types.js';
 import type { Message, Observation, State, Usage } from '../kernel/types.js';
 import type { ModelRequest, ToolSpec } from '../providers/types.js';
 import { keepWhole } from '../tools/keep-whole.js';
+import { planText } from './plan-board.js';
 import { askSummary } from './summary.js';
 import type { RunContext } from './types.js';
 
@@ -214,7 +215,8 @@ export function createFitter(ctx: RunContext): Fitter {
       const why = `The conversation could not be summed up (${result.problem}): its older part is left out.`;
       ctx.emit({ type: 'notice', level: 'warning', code: 'summary-failed', text: why });
     }
-    const summary = 'text' in result ? result.text : undefined;
+    const summary =
+      'text' in result ? [result.text, planText(ctx.plan.steps())].filter(Boolean).join('\n\n') : undefined;
     const history = plan.historyWith(summary);
     nextSummaryAt = history.messages.length + MESSAGES_BETWEEN_SUMMARIES;
     return { ...history, operation: summary === undefined ? 'trim' : 'summary', usage: result.usage };

@@ -125,8 +125,9 @@ async function realPaths(call: PreparedCall, ctx: RunContext): Promise<readonly 
 }
 
 async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effects }: Round): Promise<ToolResult> {
-  const { call } = prepared;
-  const { attempts } = ctx.options;
+  const { call, tool } = prepared;
+  const { askUser, options } = ctx;
+  const { attempts } = options;
   underWay.add(call.id);
   const executed = await executeCall(prepared, {
     context: {
@@ -134,6 +135,11 @@ async function runCall(prepared: PreparedCall, { ctx, limitBytes, underWay, effe
       callId: call.id,
       signal: ctx.signal,
       update: (text) => ctx.emit({ type: 'tool-update', callId: call.id, text }),
+      ...(tool && {
+        judge: (subject) => ctx.decide({ tool: call.name, permission: tool.permission, subjects: [subject] }).kind,
+      }),
+      ...(askUser && { askUser: (question, signal) => askUser(question, call.id, signal) }),
+      keepPlan: ctx.plan.keep,
       ...(ctx.delegate && { delegate: ctx.delegate }),
     },
     decide: ctx.decide,

@@ -1,5 +1,12 @@
 /** What carries a run: the context, and the shape that loop, pipeline and fakes share. */
-import type { ApprovalQuestion, ApprovalVerdict, EventBody, WindowSize } from '../events/types.js';
+import type {
+  ApprovalQuestion,
+  ApprovalVerdict,
+  EventBody,
+  PlanStep,
+  UserQuestion,
+  WindowSize,
+} from '../events/types.js';
 import type { Limits, Outcome } from '../kernel/types.js';
 import type { Decision, Request } from '../permissions/types.js';
 import type { Provider, ToolSpec } from '../providers/types.js';
@@ -26,7 +33,7 @@ export type RunContext = {
   readonly tools: ReadonlyMap<string, Tool>;
   /** The same tools as the provider advertises them: one list for the whole run, so that its cache holds. */
   readonly toolSpecs: readonly ToolSpec[];
-  readonly toolContext: Omit<ToolContext, 'update' | 'signal' | 'delegate'>;
+  readonly toolContext: Omit<ToolContext, 'update' | 'signal' | 'delegate' | 'askUser' | 'keepPlan' | 'judge'>;
   /** The system prompt, built once for a run so that the provider's cache holds. */
   readonly systemPrompt: string;
   readonly emit: (body: EventBody) => void;
@@ -38,6 +45,10 @@ export type RunContext = {
     signal: AbortSignal,
     again: () => Decision,
   ) => Promise<ApprovalVerdict>;
+  /** Puts a question of the model to the person; undefined: no answer. Absent where there is nobody. */
+  readonly askUser?: (question: UserQuestion, callId: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** The worker's plan as it last gave it; empty where it gave none. */
+  readonly plan: { readonly steps: () => readonly PlanStep[]; readonly keep: (steps: readonly PlanStep[]) => void };
   readonly budget: Budget;
   /**
    * How large a model's window is, asked only when it matters; never fails. Absent: nobody knows, and requests are kept

@@ -47,6 +47,11 @@ export const en = {
     keys: ({ session, always }: { readonly session: boolean; readonly always: boolean }) =>
       `Allow? [y] once${session ? '  [s] this session' : ''}${always ? '  [a] always' : ''}  [n] no, [n WHY] no and why: `,
   },
+  userQuestion: {
+    asks: (worker: string) => `${worker} asks you:`,
+    keys: 'Your answer, a number or words (empty: none): ',
+    key: 'Your answer (empty: none): ',
+  },
   moreStdin: 'Reading standard input to its end (Ctrl-D at a terminal, Ctrl-C to stop).',
 } as const;
 

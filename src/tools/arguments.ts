@@ -38,7 +38,10 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   hidden: ['show_hidden', 'include_hidden'],
   timeout_ms: ['timeout'],
   patch: ['input', 'diff'],
-  question: ['prompt'],
+  url: ['uri', 'link', 'href'],
+  body: ['data', 'payload', 'content'],
+  steps: ['plan', 'todos', 'items'],
+  question: ['prompt', 'text'],
 };
 
 /** `raw` as close to the tool's `parameters` (a JSON Schema) as can be told; other keys and values stay as they are. */

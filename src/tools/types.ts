@@ -1,6 +1,6 @@
 /** What a tool is, what it gets, and what it gives back. */
 import type * as z from 'zod';
-import type { Display } from '../events/types.js';
+import type { Display, PlanStep, UserQuestion } from '../events/types.js';
 import type { FileAccess } from '../permissions/file-access.js';
 import type { Permission, Subject } from '../permissions/types.js';
 import type { Workspace } from './workspace.js';
@@ -61,9 +61,6 @@ export type ChangeKeeper = {
   ): Promise<{ readonly result: Result; readonly touched: readonly string[]; readonly notes: readonly string[] }>;
 };
 
-/** A question of the model to the person. */
-export type UserQuestion = { readonly question: string; readonly options?: readonly string[] };
-
 /** What a tool may use while it runs. All effects reach it through here. */
 export type ToolContext = {
   readonly workspace: Workspace;
@@ -93,6 +90,13 @@ export type ToolContext = {
   readonly changes?: ChangeKeeper;
   /** Asks the person; undefined: they gave no answer. Absent where nobody can be asked. */
   readonly askUser?: (question: UserQuestion, signal: AbortSignal) => Promise<string | undefined>;
+  /**
+   * What the policy says of something else that the call under way turns out to be about, such as the host that a
+   * redirect leads to. Nobody is asked. Absent where there is no policy.
+   */
+  readonly judge?: (subject: Subject) => 'allow' | 'ask' | 'deny';
+  /** Keeps the worker's plan in place of the one before, and tells it. Absent where nobody keeps one. */
+  readonly keepPlan?: (steps: readonly PlanStep[]) => void;
   /** Runs workers; absent where delegation is not allowed. */
   readonly delegate?: (tasks: readonly DelegatedTask[]) => Promise<readonly DelegatedResult[]>;
 };

@@ -216,6 +216,14 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
   CHATCLI_APPROVAL_TIMEOUT: TIME,
   CHATCLI_SHELL: LINE,
   CHATCLI_UNDO: BOOLEAN,
+  CHATCLI_FETCH_ALLOW_HOSTS: {
+    valid: [
+      ['localhost:3000, 10.0.0.5', ['localhost:3000', '10.0.0.5']],
+      ['Build.Corp', ['build.corp']],
+      ['[::1]:8080', ['[::1]:8080']],
+    ],
+    invalid: ['', 'http://localhost', 'a/b', 'me@host', 'host:', 'host:99999', '*', '::1'],
+  },
   CHATCLI_MAX_RETRIES: {
     valid: [
       ['0', 0],

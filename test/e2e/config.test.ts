@@ -41,6 +41,7 @@ const INVALID: Readonly<Record<string, readonly [value: string, allowed: string]
   CHATCLI_APPROVAL_TIMEOUT: ['never', DURATION],
   CHATCLI_SHELL: ['a\u0001b', TEXT],
   CHATCLI_UNDO: ['maybe', 'true, false'],
+  CHATCLI_FETCH_ALLOW_HOSTS: ['http://localhost:3000', 'hosts with commas'],
   CHATCLI_MAX_RETRIES: ['21', COUNT],
   CHATCLI_FIRST_BYTE_TIMEOUT: ['10 minutes', DURATION],
   CHATCLI_IDLE_TIMEOUT: ['-5s', DURATION],

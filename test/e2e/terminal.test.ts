@@ -4,7 +4,7 @@ import { calls, says, type Turn } from '../fixtures/model-server.js';
 import { makePlace, processesOf } from './place.js';
 import { atTerminal, KEYS, type TerminalOptions, type TerminalRun } from './pseudo-terminal.js';
 import { lastResult, resultsIn } from './reading.js';
-import { serve, until } from './support.js';
+import { play, serve, until } from './support.js';
 
 const ASKS = 'Allow?';
 const TOUCH = calls('shell', { command: 'touch made' });
@@ -270,5 +270,57 @@ describe.concurrent('at a terminal', () => {
     await run.ended;
 
     expect(run.raw().includes('\u001b[')).toBe(isColoured);
+  });
+});
+
+describe.concurrent('a question of the model at a terminal', () => {
+  const ask = calls('ask_user', { question: 'Which\u001b[2J one?', options: ['the first', 'the second'] });
+  const put = (run: TerminalRun) => until('it asks', () => run.screen().includes('Your answer'));
+
+  it.each([
+    ['a number', `2${KEYS.enter}`, 'The user answered: the second'],
+    ['words', `none of them${KEYS.enter}`, 'The user answered: none of them'],
+    ['a number that is none of them', `7${KEYS.enter}`, 'The user answered: 7'],
+    ['Enter alone', KEYS.enter, 'gave no answer'],
+    ['the end of input', KEYS.ctrlD, 'gave no answer'],
+  ])('stands on stderr with its options, and is answered by %s', async (_, keys, result) => {
+    const run = await atWork([ask, DONE]);
+    await put(run);
+    expect(run.screen()).toMatch(/coder asks you:\n {2}Which one\?\n {2}\[1\] the first\n {2}\[2\] the second\n/);
+    run.type(keys);
+    const { exitCode } = await run.ended;
+    expect({ exitCode, answer: run.place.read('answer.txt') }).toEqual({ exitCode: 0, answer: 'That is all.\n' });
+    expect(resultsIn(run.requests[1])).toEqual([expect.stringContaining(result)]);
+  });
+
+  it('that nobody answers in time is told to the model', async () => {
+    const run = await atWork([ask, DONE], '', { env: { CHATCLI_APPROVAL_TIMEOUT: '1s' } });
+    expect((await run.ended).exitCode).toBe(0);
+    expect(resultsIn(run.requests[1])).toEqual([expect.stringContaining('gave no answer')]);
+  });
+
+  it('ends with Ctrl-C', async () => {
+    const run = await atWork([ask, DONE]);
+    await put(run);
+    run.type(KEYS.ctrlC);
+    expect((await run.ended).exitCode).toBe(130);
+    expect(run.requests).toHaveLength(1);
+  });
+
+  it('is offered only there, and a plan is shown as it goes', async () => {
+    const steps = (status: string) => ({
+      steps: [
+        { text: 'Look', status },
+        { text: 'Change', status: 'pending' },
+      ],
+    });
+    const run = await atWork([calls('update_plan', steps('active')), calls('update_plan', steps('done')), DONE]);
+    const { screen } = await run.ended;
+    expect(screen).toContain('● Look\n  ○ Change');
+    expect(screen).toContain('✓ Look\n  ○ Change');
+    expect(JSON.stringify(run.requests[0])).toContain('"ask_user"');
+    const piped = await play([DONE], ['coder', 'x']);
+    expect(JSON.stringify(piped.requests[0])).toContain('"update_plan"');
+    expect(JSON.stringify(piped.requests[0])).not.toContain('ask_user');
   });
 });

@@ -50,6 +50,9 @@ const FULL: { readonly [Kind in EventBody['type']]: WithoutType<Extract<EventBod
     display: { kind: 'table', head: ['h'], rows: [['r']] },
   },
   'approval-response': { approvalId: 'a', answer: 'no', message: 'm', by: 'timeout' },
+  'user-question': { questionId: 'q', callId: 'c', question: 'q?', options: ['a'] },
+  'user-answer': { questionId: 'q', answer: 'a' },
+  'plan-update': { steps: [{ text: 't', status: 'active', owner: 'coder' }] },
   'turn-end': { turn: 1, finishReason: 'length', usage: NO_USAGE },
   retry: { attempt: 1, maxAttempts: 3, waitMs: 0.5, reason: 'r' },
   usage: {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listFilesTool } from '../../src/tools/list-files/tool.js';
@@ -75,6 +75,31 @@ describe('a tree', () => {
 
   it('makes control characters in names visible', async () => {
     expect((await list({}, { 'a\u001b[2J\nb\u202ec': '' })).output).toBe('a\\u{1b}[2J\\u{a}b\\u{202e}c');
+  });
+
+  it('copes with odd names', async () => {
+    const { call, root } = await bench({ '-rf': '', '🦊 é': '', ' ': '', 'a\\b': '' });
+    await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0x66])]), '');
+    await mkdir(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xfe, 0x64])]));
+    expect((await call(listFilesTool, { depth: 5 })).output.split('\n')).toEqual([
+      ' ',
+      '-rf',
+      'a\\b',
+      '\ufffdd/ …',
+      '\ufffdf',
+      '🦊 é',
+      '[… marks a folder that was not opened]',
+    ]);
+  });
+
+  it('leaves out what a rule forbids to read, and says so', async () => {
+    const { call, context, path } = await bench({ f: '', 'denied/f': '', guarded: '' });
+    Object.assign(context, {
+      fileAccess: (each: string) =>
+        each === path('denied') ? 'forbidden' : each === path('guarded') ? 'guarded' : 'free',
+    });
+    expect((await call(listFilesTool, {})).output).toBe('f\nguarded\n[left out: 1 that a rule forbids to read]');
+    expect((await call(listFilesTool, { pattern: '**/f' })).output).toBe('f');
   });
 
   it('fills up level by level, and says where it was cut', async () => {

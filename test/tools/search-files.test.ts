@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, symlink } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findRipgrep } from '../../src/tools/search-files/find-ripgrep.js';
@@ -7,7 +8,7 @@ import { presentHits } from '../../src/tools/search-files/present.js';
 import { searchByRipgrep } from '../../src/tools/search-files/ripgrep.js';
 import { prepare, searchFilesTool } from '../../src/tools/search-files/tool.js';
 import { searchByWalk } from '../../src/tools/search-files/walk-search.js';
-import { ToolFailure } from '../../src/tools/types.js';
+import { type ToolContext, ToolFailure } from '../../src/tools/types.js';
 import { type Bench, bench } from './bench.js';
 
 type Input = Parameters<typeof prepare>[0];
@@ -171,6 +172,50 @@ describe.each(WAYS)('by %s', (way) => {
     expect(await search(way, tools, { pattern: 'two' })).toBe(
       'a\\u{a}b/-c d\\u{1b}\n1:two\n\n{x}\n1:two\n\n2 matching lines in 2 files.',
     );
+  });
+
+  it('copes with names that are no UTF-8', async () => {
+    const tools = await bench({ f: 'two\n', '-n': 'two\n', '🦊': 'two\n' });
+    await mkdir(Buffer.concat([Buffer.from(`${tools.root}/`), Buffer.from([0xff, 0x64])]));
+    for (const name of [[0xff, 0x64, 0x2f, 0x66], [0xfe]])
+      await writeFile(Buffer.concat([Buffer.from(`${tools.root}/`), Buffer.from(name)]), 'two\n');
+    expect(await search(way, tools, { pattern: 'two' })).toBe(
+      '-n\n1:two\n\nf\n1:two\n\n🦊\n1:two\n\n3 matching lines in 3 files.',
+    );
+    expect(await search(way, tools, { pattern: 'two', path: '-n' })).toContain('1 matching line');
+  });
+
+  it('comes by no secrets, whatever the glob names', async () => {
+    const secrets = ['.env', '.env.local', 'sub/.env', 'key.pem', 'id_ed25519', '.aws/credentials', '.npmrc', '.ENV'];
+    const tools = await bench({
+      ...Object.fromEntries(secrets.map((name) => [name, 'two\n'])),
+      '.env.example': 'two\n',
+    });
+    for (const glob of ['**/.env*', '{.*,.*/**,**/.*,*}', '.aws/**'])
+      expect(await search(way, tools, { pattern: 'two', glob })).toMatch(
+        /^(?:No matches\.|\.env\.example\n1:two\n\n1 matching line in 1 file\.)$/,
+      );
+    expect(await search(way, tools, { pattern: 'two' })).toBe('No matches.');
+  });
+
+  it('neither waits for a pipe nor reads a device or what is huge', async () => {
+    const tools = await bench({ f: 'two\n', huge: '' });
+    execFileSync('mkfifo', [tools.path('pipe')]);
+    await symlink('/dev/zero', tools.path('zero'));
+    await truncate(tools.path('huge'), 2 ** 31);
+    expect(await search(way, tools, { pattern: 'two' })).toMatch(/^f\n1:two\n\n1 matching line in 1 file\./);
+    expect(await search(way, tools, { pattern: 'two', path: 'pipe' })).toBe('! not-a-file');
+    expect(await search(way, tools, { pattern: 'two', path: 'zero' })).toBe('! outside-workspace');
+  });
+
+  it('keeps what a rule forbids or guards out of sight', async () => {
+    const tools = await bench({ f: 'two\n', 'denied/f': 'two\n', asked: 'two\n' });
+    const fileAccess: ToolContext['fileAccess'] = (path) => {
+      if (path.startsWith(tools.path('denied'))) return 'forbidden';
+      return path === tools.path('asked') ? 'guarded' : 'free';
+    };
+    const limited = { ...tools, context: { ...tools.context, fileAccess } };
+    expect(await search(way, limited, { pattern: 'two' })).toBe('f\n1:two\n\n1 matching line in 1 file.');
   });
 
   it('skips what it may not read', async () => {

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import * as z from 'zod';
 import { isSecretFile } from '../../permissions/secret-files.js';
+import { notAFile } from '../file-read.js';
 import { globMatcher, namesHidden } from '../glob.js';
 import { showPath } from '../locate.js';
 import { missingFile } from '../near-names.js';
@@ -53,7 +54,10 @@ export async function prepare(input: Input, { workspace, signal, fileAccess }: T
   const location = await workspace.locate(input.path ?? '.');
   if (!location.exists) throw await missingFile(location);
   const { root } = workspace;
-  const isFile = !(await stat(location.path)).isDirectory();
+  const found = await stat(location.path);
+  const isFile = !found.isDirectory();
+  // Ripgrep would wait for ever at the end of a pipe.
+  if (isFile && !found.isFile()) throw notAFile(location, found);
   const glob = input.glob || undefined;
   const hidden = glob !== undefined && namesHidden(glob);
   const isForbidden = fileAccess && forbiddenBy(fileAccess);
