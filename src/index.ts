@@ -84,6 +84,7 @@ export type {
 } from './kernel/types.js';
 export type { ApprovalMode, Permission, Subject } from './permissions/types.js';
 export type { ProcessGroups } from './process-group.js';
+export type { ProcessStart } from './process-start.js';
 export type { Dialect } from './providers/dialect.js';
 export type { ClosableProvider, EndpointOptions } from './providers/endpoint.js';
 export { withFallback } from './providers/fallback.js';
@@ -136,7 +137,17 @@ export type { AnswerForm, TypedCheck } from './runtime/typed.js';
 export { answerCheckOf, OutputParseError, OutputRetriesExhausted } from './runtime/typed.js';
 export type { JsonSchema } from './runtime/typed-schema.js';
 export { createTools } from './tools/index.js';
+export type { Sandbox } from './tools/shell/sandbox-types.js';
 export type { ShellOptions } from './tools/shell/tool.js';
-export type { DelegatedResult, DelegatedTask, Effect, Tool, ToolContext, ToolOutput } from './tools/types.js';
+export type {
+  ChangeKeeper,
+  DelegatedResult,
+  DelegatedTask,
+  Effect,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  UserQuestion,
+} from './tools/types.js';
 export { defineTool, ToolFailure } from './tools/types.js';
 export type { Location, Workspace, WriteOptions } from './tools/workspace.js';

@@ -15,6 +15,7 @@ import type { RunTree } from '../runtime/context.js';
 import { createLedger } from '../runtime/ledger.js';
 import { runLoop } from '../runtime/loop.js';
 import { en } from '../texts/en.js';
+import { closeTools } from '../tools/close.js';
 import { createTools } from '../tools/index.js';
 import { openShell } from '../tools/shell/open-shell.js';
 import { createWorkspace } from '../tools/workspace.js';
@@ -41,6 +42,8 @@ export type WiredRun = {
   /** What the system prompts are made of, beside the workers' pages. */
   readonly instructions: Instructions;
   readonly skillsIndex: readonly string[];
+  /** Ends what tools left running, and tells of it: the last events of a run. */
+  readonly endTools: () => Promise<void>;
   readonly close: () => void;
 };
 
@@ -129,6 +132,10 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     picksWorker: intent.kind === 'agent' && !config.workers.parallel,
     instructions,
     skillsIndex: skills.index,
+    endTools: async () => {
+      for (const text of await closeTools(tools.values()))
+        tell({ type: 'notice', level: 'info', code: 'tool-ended', text });
+    },
     close,
   };
 }

@@ -41,7 +41,7 @@ const COVERED: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 /** Rules may name them already, so that a file of rules need not change when they come; nobody is offered them. */
-const NOT_THERE_YET = new Set(['apply_patch', 'fetch_url', 'shell_output', 'shell_stop', 'update_plan', 'ask_user']);
+const NOT_THERE_YET = new Set(['apply_patch', 'fetch_url', 'update_plan', 'ask_user']);
 
 /**
  * Reads one rule, e.g. `shell(npm test)` or `edit`.

@@ -3,7 +3,17 @@ import { ConfigError, UsageError } from '../../src/errors.js';
 import { builtinWorkers, workerOf } from '../../src/workers/load.js';
 import { catalogue, displayName, pickMessages, readPick, workerNamed } from '../../src/workers/select.js';
 
-const TOOLS = ['read_file', 'list_files', 'search_files', 'edit_file', 'write_file', 'shell', 'delegate'];
+const TOOLS = [
+  'read_file',
+  'list_files',
+  'search_files',
+  'edit_file',
+  'write_file',
+  'shell',
+  'shell_output',
+  'shell_stop',
+  'delegate',
+];
 const workers = builtinWorkers(TOOLS);
 
 describe('the workers that come with chatcli', () => {
