@@ -7,6 +7,8 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 
 /** The groups that live now, so that a program that must end at once can take them along. */
 export type ProcessGroups = {
+  /** Told before a start, and by what comes back when the group is added, or there will be none. */
+  starting?(): () => void;
   add(group: number): void;
   remove(group: number): void;
   /** Sends KILL, or another signal, to every group. Does not wait: fit for an exit handler. */

@@ -17,7 +17,7 @@ import {
   targetOf,
 } from './process-group.js';
 import { letGo, type OutputOptions, readOutput, readSide } from './process-output.js';
-import { type ProcessStart, startProcess } from './process-start.js';
+import { type ProcessStart, type StartedProcess, startProcess } from './process-start.js';
 
 export { groupsThatEndWithUs } from './process-exit.js';
 export { cpuTicksOf, createProcessGroups, type ProcessGroups } from './process-group.js';
@@ -98,8 +98,7 @@ type Running = {
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   if (request.signal?.aborted) return { ...NO_EXIT, ...NO_OUTPUT, timedOut: false, interrupted: true };
   const [mark, startedAt] = [newMark(), performance.now()];
-  const { child, group, side } = await startProcess({ ...request, env: { ...request.env, ...mark } });
-  request.groups?.add(group);
+  const { child, group, side } = await startListed({ ...request, env: { ...request.env, ...mark } });
   preferForKilling(group);
   if (request.isDetached) for (const part of [child, child.stdout, child.stderr, side]) letGo(part);
   request.onStart?.(group);
@@ -121,6 +120,17 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     return { ...ending, ...(await output.finish()), side: await sideWord() };
   } finally {
     request.groups?.remove(group);
+  }
+}
+
+async function startListed(request: ProcessRequest): Promise<StartedProcess> {
+  const isListed = request.groups?.starting?.();
+  try {
+    const started = await startProcess(request);
+    request.groups?.add(started.group);
+    return started;
+  } finally {
+    isListed?.();
   }
 }
 
