@@ -89,6 +89,7 @@ export type {
 export type { FileAccess } from './permissions/file-access.js';
 export type { ApprovalMode, Permission, Subject } from './permissions/types.js';
 export type { ProcessGroups } from './process-group.js';
+export type { ProcessStart } from './process-start.js';
 export type { Dialect } from './providers/dialect.js';
 export type { ClosableProvider, EndpointOptions } from './providers/endpoint.js';
 export { withFallback } from './providers/fallback.js';
@@ -144,6 +145,7 @@ export type { Resolve } from './tools/fetch-url/target.js';
 export type { FetchOptions } from './tools/fetch-url/tool.js';
 export type { ToolOptions } from './tools/index.js';
 export { createTools } from './tools/index.js';
+export type { Sandbox } from './tools/shell/sandbox-types.js';
 export type { ShellOptions } from './tools/shell/tool.js';
 export type {
   ChangeKeeper,

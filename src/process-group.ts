@@ -3,10 +3,12 @@
  * Linux knows most, by /proc.
  */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
 /** The groups that live now, so that a program that must end at once can take them along. */
 export type ProcessGroups = {
+  /** Told before a start, and by what comes back when the group is added, or there will be none. */
+  starting?(): () => void;
   add(group: number): void;
   remove(group: number): void;
   /** Sends KILL, or another signal, to every group. Does not wait: fit for an exit handler. */
@@ -32,6 +34,25 @@ export function sendSignal(target: number, signal: NodeJS.Signals | 0): boolean 
 /** What `sendSignal` takes for a whole group. Windows has none: there only the first process is reached. */
 export function targetOf(group: number): number {
   return process.platform === 'win32' ? group : -group;
+}
+
+const KILLED_FIRST = '500'; // of 1,000. A browser's tabs have 300.
+
+/**
+ * Has Linux kill this process, and what it starts, before us and the person's other programs when memory runs out. A
+ * limit of address space in its place would break node, Java and WebAssembly, which reserve far more than they use.
+ */
+export function preferForKilling(pid: number): void {
+  if (process.platform !== 'linux') return;
+  orElse(undefined, () => writeFileSync(`/proc/${pid}/oom_score_adj`, KILLED_FIRST));
+}
+
+/** CPU time that the members of a group have used, in ticks; undefined without /proc. */
+export function cpuTicksOf(group: number): number | undefined {
+  if (!existsSync('/proc/self/stat')) return undefined;
+  return processIds()
+    .map(statOf)
+    .reduce((sum, stat) => (stat.group === group ? sum + stat.ticks : sum), 0);
 }
 
 /** What a run's processes have in their environment, and hand on to what they start. Only Linux lets others see it. */
@@ -99,12 +120,16 @@ function mayBecome(pid: number): boolean {
   return isAlive && parent !== KERNEL_THREADS;
 }
 
-function statOf(pid: number): { readonly isAlive: boolean; readonly parent: number; readonly group: number } {
+type Stat = { readonly isAlive: boolean; readonly parent: number; readonly group: number; readonly ticks: number };
+
+function statOf(pid: number): Stat {
   // "pid (name) state parent group …", and the name may hold anything, parentheses too.
   const stat = orElse('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  const [state = '', parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state = '', parent, group] = fields;
+  const ticks = Number(fields[11]) + Number(fields[12]) || 0;
   // A dead process stays listed until its parent asks for it, which in a container may be never.
-  return { isAlive: !['', 'Z', 'X'].includes(state), parent: Number(parent), group: Number(group) };
+  return { isAlive: !['', 'Z', 'X'].includes(state), parent: Number(parent), group: Number(group), ticks };
 }
 
 /** The far ends of a new process's stdout and stderr, e.g. `socket:[4711]`; empty where there is no /proc. */

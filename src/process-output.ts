@@ -97,4 +97,29 @@ function createStart({ maxBytes = KEPT_BYTES }: OutputOptions) {
   };
 }
 
+const SIDE_CHARACTERS = 4_096;
+const SIDE_MS = 100; // after the program's end, for a word that is still on its way.
+
+/** Reads the side pipe. What comes back gives its start once the program has ended, whoever else has it open. */
+export function readSide(stream: Readable | undefined): () => Promise<string> {
+  if (stream === undefined) return async () => '';
+  let text = '';
+  stream.on('data', (chunk: Buffer) => {
+    text = (text + chunk.toString('latin1')).slice(0, SIDE_CHARACTERS);
+  });
+  stream.on('error', noop);
+  const closed = new Promise<void>((resolve) => stream.once('close', resolve));
+  return async () => {
+    const timer = setTimeout(() => stream.destroy(), SIDE_MS);
+    await closed;
+    clearTimeout(timer);
+    return text;
+  };
+}
+
+/** Lets our process end although this part of another one is open. */
+export function letGo(part: object | null | undefined): void {
+  if (part && 'unref' in part && typeof part.unref === 'function') part.unref();
+}
+
 function noop(): void {}

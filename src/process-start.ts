@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { messageOf } from './errors.js';
 
 export type ProcessStart = {
@@ -18,13 +19,17 @@ export type ProcessStart = {
   readonly input?: string;
   /** Windows: the arguments are quoted already, in a way of their own, as cmd.exe takes them. */
   readonly verbatimArguments?: boolean;
+  /** Not on Windows: file descriptor 3 of the program is a pipe as well, for a word of the shell's to us. */
+  readonly hasSidePipe?: boolean;
 };
 
 /** A process that runs. Nobody reads its output yet, and nobody waits for its end. */
 export type StartedProcess = {
   /** The group's id, which is the process's own as well. */
   readonly group: number;
-  readonly child: Pick<ChildProcess, 'once' | 'stdout' | 'stderr'>;
+  readonly child: Pick<ChildProcess, 'once' | 'stdout' | 'stderr' | 'unref'>;
+  /** What comes by file descriptor 3, if that is a pipe. */
+  readonly side: Readable | undefined;
 };
 
 /** A program could not be started; `code` is the system's word, e.g. `ENOENT`, `EACCES`, `E2BIG`. */
@@ -46,7 +51,7 @@ export async function startProcess(start: ProcessStart): Promise<StartedProcess>
   return process.platform === 'win32' ? startByExeca(start) : startBySpawn(start);
 }
 
-async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Promise<StartedProcess> {
+async function startBySpawn({ file, args, cwd, env, input, hasSidePipe }: ProcessStart): Promise<StartedProcess> {
   let child: ChildProcess;
   try {
     child = spawn(file, args, {
@@ -54,7 +59,7 @@ async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Prom
       env,
       // A session of its own: killed as a whole, and without a terminal on which a program could ask.
       detached: true,
-      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...(hasSidePipe ? ['pipe' as const] : [])],
     });
   } catch (cause) {
     throw new ProcessStartError(file, cause);
@@ -62,7 +67,7 @@ async function startBySpawn({ file, args, cwd, env, input }: ProcessStart): Prom
   if (child.pid === undefined) throw new ProcessStartError(file, (await once(child, 'error'))[0]);
   // A program may end before it has read all of its input.
   child.stdin?.on('error', () => undefined).end(input);
-  return { child, group: child.pid };
+  return { child, group: child.pid, side: (child.stdio[3] ?? undefined) as Readable | undefined };
 }
 
 async function startByExeca({
@@ -87,5 +92,5 @@ async function startByExeca({
     verbose: 'none',
   });
   if (child.pid === undefined) throw new ProcessStartError(file, await child);
-  return { child, group: child.pid };
+  return { child, group: child.pid, side: undefined };
 }

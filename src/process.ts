@@ -12,13 +12,15 @@ import {
   membersOf,
   newMark,
   type ProcessGroups,
+  preferForKilling,
   sendSignal,
   targetOf,
 } from './process-group.js';
-import { type OutputOptions, readOutput } from './process-output.js';
-import { type ProcessStart, startProcess } from './process-start.js';
+import { letGo, type OutputOptions, readOutput, readSide } from './process-output.js';
+import { type ProcessStart, type StartedProcess, startProcess } from './process-start.js';
 
-export { createProcessGroups, type ProcessGroups } from './process-group.js';
+export { groupsThatEndWithUs } from './process-exit.js';
+export { cpuTicksOf, createProcessGroups, type ProcessGroups } from './process-group.js';
 export type { OutputStream } from './process-output.js';
 export { type ProcessStart, ProcessStartError } from './process-start.js';
 
@@ -27,6 +29,7 @@ const GIVE_UP_MS = 1_000; // after KILL: a process in an uninterruptible system 
 const DRAIN_MS = 250; // after the program's end, for output that is still on its way.
 const LEFT_GRACE_MS = 200; // between TERM and KILL for what a program left running.
 const POLL_MS = 20;
+const REST_MS = 1_000; // between two looks whether what a program left running has ended.
 const EXEC_MS = 2; // for a process that becomes another program, which under load takes its time.
 const EXEC_LOOKS = 25;
 const WRAP_MS = 5_000; // in less no machine uses up all 32,768 process numbers and comes past ours again.
@@ -39,6 +42,12 @@ export type ProcessRequest = ProcessStart & {
   readonly timeoutMs?: number;
   /** Lists the process group while it lives. */
   readonly groups?: ProcessGroups;
+  /** Told the group's id, which is the program's own, once it runs. */
+  readonly onStart?: (group: number) => void;
+  /** Waits for what the program left running too, rather than to stop it. */
+  readonly waitsForAll?: boolean;
+  /** Does not keep our own process alive. */
+  readonly isDetached?: boolean;
 } & OutputOptions;
 
 export type ProcessResult = {
@@ -57,7 +66,12 @@ export type ProcessResult = {
   readonly left: readonly number[];
   /** Ids of processes that could not be stopped. */
   readonly survivors: readonly number[];
+  /** The start of what came by the side pipe. */
+  readonly side: string;
 };
+
+/** What made us stop waiting. */
+type Cause = 'exit' | 'timeout' | 'abort';
 
 type Exit = Pick<ProcessResult, 'exitCode' | 'signal'>;
 
@@ -84,8 +98,10 @@ type Running = {
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   if (request.signal?.aborted) return { ...NO_EXIT, ...NO_OUTPUT, timedOut: false, interrupted: true };
   const [mark, startedAt] = [newMark(), performance.now()];
-  const { child, group } = await startProcess({ ...request, env: { ...request.env, ...mark } });
-  request.groups?.add(group);
+  const { child, group, side } = await startListed({ ...request, env: { ...request.env, ...mark } });
+  preferForKilling(group);
+  if (request.isDetached) for (const part of [child, child.stdout, child.stderr, side]) letGo(part);
+  request.onStart?.(group);
   try {
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
@@ -97,21 +113,34 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
       ],
       request,
     );
+    const sideWord = readSide(side);
     const closed = Promise.all([exited, output.ended]);
     // Only a living process tells its pipes; of one that was faster than we are, the mark is left.
     const ending = await waitForEnd({ group, pipes: farEndsOf(group), mark, startedAt, exited, closed }, request);
-    return { ...ending, ...(await output.finish()) };
+    return { ...ending, ...(await output.finish()), side: await sideWord() };
   } finally {
     request.groups?.remove(group);
   }
 }
 
+async function startListed(request: ProcessRequest): Promise<StartedProcess> {
+  const isListed = request.groups?.starting?.();
+  try {
+    const started = await startProcess(request);
+    request.groups?.add(started.group);
+    return started;
+  } finally {
+    isListed?.();
+  }
+}
+
 const NO_EXIT: Exit = { exitCode: null, signal: null };
-const NO_OUTPUT = { stdout: '', stderr: '', bytes: 0, omittedBytes: 0, left: [], survivors: [] };
+const NO_OUTPUT = { stdout: '', stderr: '', bytes: 0, omittedBytes: 0, left: [], survivors: [], side: '' };
 
 /** Waits for the program's end or brings it about, and makes sure that nothing of it runs on. */
 async function waitForEnd(run: Running, request: ProcessRequest) {
-  const cause = await firstOf(run.exited, request);
+  let cause = await firstOf(run.exited, request);
+  if (cause === 'exit' && request.waitsForAll) cause = await untilAllEnded(run, request);
   let left: readonly number[] = [];
   let settled = cause === 'exit' ? await settles(run, DRAIN_MS) : await stop(run, KILL_GRACE_MS);
   if (cause === 'exit' && !settled) {
@@ -128,13 +157,24 @@ async function waitForEnd(run: Running, request: ProcessRequest) {
   };
 }
 
+/** Waits on while something that the program started runs. */
+async function untilAllEnded(run: Running, request: ProcessRequest): Promise<Cause> {
+  while (!(await settles(run, DRAIN_MS))) {
+    const rest = delay(REST_MS, undefined, { ref: request.isDetached !== true });
+    const timeoutMs = request.timeoutMs && Math.max(request.timeoutMs - (performance.now() - run.startedAt), 0);
+    const cause = await firstOf(rest, { ...request, ...(timeoutMs !== undefined && { timeoutMs }) });
+    if (cause !== 'exit') return cause;
+  }
+  return 'exit';
+}
+
 /** What comes first: the program's end, its time limit, or the caller's abort. */
 function firstOf(
   exited: Promise<unknown>,
-  { signal, timeoutMs }: ProcessRequest,
-): Promise<'exit' | 'timeout' | 'abort'> {
+  { signal, timeoutMs }: Pick<ProcessRequest, 'signal' | 'timeoutMs'>,
+): Promise<Cause> {
   return new Promise((resolve) => {
-    const settle = (cause: 'exit' | 'timeout' | 'abort') => {
+    const settle = (cause: Cause) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       resolve(cause);
@@ -200,4 +240,10 @@ function markedOf({ mark, group, startedAt }: Running): Bearers {
 /** The exit code by which a shell tells that `signal` ended a program: 128 and the signal's number. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
+}
+
+/** The signal that an exit code of a shell stands for, if it does. */
+export function signalOf(exitCode: number): NodeJS.Signals | undefined {
+  const entry = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128);
+  return entry?.[0] as NodeJS.Signals | undefined;
 }

@@ -50,6 +50,7 @@ describe('what a result says', () => {
       omittedBytes: 0,
       left: [],
       survivors: [],
+      side: '',
     });
   });
 

@@ -31,7 +31,8 @@ export async function runOneShot(intent: Intent, io: Io): Promise<number> {
       run.beginTurn(task, sessionId);
       const limit = { timeoutMs: run.timeoutMs, whose: 'The run', now: io.now, signal: io.signal };
       const doing = { intent, report, form, cwd: io.cwd };
-      const outcome = await withTimeLimit(limit, (signal) => runTask(run, task, { ...doing, signal }));
+      const work = withTimeLimit(limit, (signal) => runTask(run, task, { ...doing, signal }));
+      const outcome = await work.finally(run.endTools);
       return report.outcome(outcome, await structuredOf(outcome, form));
     } finally {
       run.close();

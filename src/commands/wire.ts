@@ -21,6 +21,7 @@ import { runLoop } from '../runtime/loop.js';
 import { createPlanBoard } from '../runtime/plan-board.js';
 import type { UndoRecorder } from '../session/snapshot.js';
 import { en } from '../texts/en.js';
+import { closeTools } from '../tools/close.js';
 import { createTools } from '../tools/index.js';
 import { openShell } from '../tools/shell/open-shell.js';
 import { createWorkspace } from '../tools/workspace.js';
@@ -54,6 +55,8 @@ export type WiredRun = {
   readonly skillsIndex: readonly string[];
   /** What changes from here on is undone together. */
   readonly beginTurn: (task: string, sessionId: string) => void;
+  /** Ends what tools left running, and tells of it: the last events of a run. */
+  readonly endTools: () => Promise<void>;
   readonly close: () => void;
 };
 
@@ -194,6 +197,10 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     instructions,
     skillsIndex: skills.index,
     beginTurn: (task, sessionId) => undo?.beginTurn({ task, sessionId }),
+    endTools: async () => {
+      for (const text of await closeTools(tools.values()))
+        tell({ type: 'notice', level: 'info', code: 'tool-ended', text });
+    },
     close: () => {
       undo?.close();
       close();

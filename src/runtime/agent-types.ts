@@ -219,6 +219,11 @@ export type Agent = {
   readonly destroyWorker: (reason: string) => void;
   /** How often a worker was started. */
   readonly workerStarts: () => number;
+  /**
+   * Cancels a run under way, and ends what the agent's tools left running, e.g. background commands; without it they end
+   * with the process. The agent can be used afterwards as before.
+   */
+  readonly close: () => Promise<void>;
   /** The events of one run, the first 2,000; undefined for one that is not known any more. */
   readonly traces: (runId: string) => Trace | undefined;
   /** Ids of the last 100 runs, oldest first. */

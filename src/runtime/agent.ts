@@ -8,8 +8,11 @@ import { fullMemory, windowMemory } from '../context/memory.js';
 import { RejectedError, RunEndedError } from '../errors.js';
 import { createEmitter } from '../events/emitter.js';
 import { createTraces } from '../events/trace.js';
+import { closeTools } from '../tools/close.js';
+import type { Tool } from '../tools/types.js';
 import { costOfAgent } from './agent-cost.js';
 import { type AgentParts, type AgentSurroundings, type RunStart, runAgent } from './agent-run.js';
+import { AGENT_WORKER } from './agent-tree.js';
 import type { Agent, AgentOptions, AskOptions, RunHandle } from './agent-types.js';
 import { checkAgentOptions, checkAskOptions } from './check-options.js';
 import { createCheckpoints } from './checkpoint.js';
@@ -69,6 +72,11 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
     },
   };
 
+  async function endTools(tools: readonly Tool[]): Promise<void> {
+    const tell = emitter.forRun({ runId: 'session', worker: AGENT_WORKER });
+    for (const text of await closeTools(tools)) tell({ type: 'notice', level: 'info', code: 'tool-ended', text });
+  }
+
   function begin(task: string, ask: AskOptions, typed?: AnswerForm): RunHandle {
     checkAskOptions(task, ask);
     if (slot.active() !== undefined) throw new RejectedError('busy', 'A run is under way. Wait for it, or cancel it.');
@@ -87,6 +95,9 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
       } catch (thrown) {
         // It could not start: a folder, a schema or a checkpoint of no use.
         return notStarted(parts, start, run, thrown);
+      } finally {
+        // Nothing of what a run brought along outlives it.
+        if (ask.tools !== undefined) await endTools(ask.tools.filter((tool) => !toolbox.list().includes(tool)));
       }
     });
   }
@@ -134,6 +145,11 @@ export function createAgentIn(surroundings: AgentSurroundings, given: AgentOptio
       slot.fail(reason);
     },
     workerStarts: host.starts,
+    close: async () => {
+      slot.cancel({ reason: 'closed' });
+      await slot.idle();
+      await endTools(toolbox.list());
+    },
     traces: traces.of,
     runs: traces.runs,
   };

@@ -21,6 +21,8 @@ export type RunSlot = {
   readonly start: (id: string, outer: AbortSignal | undefined, work: (run: ActiveRun) => Promise<Outcome>) => RunHandle;
   readonly push: (kind: QueuedInput['kind'], text: string, options?: SteerOptions) => SteerResult;
   readonly cancel: (options?: CancelOptions) => boolean;
+  /** Resolves when no run is under way. */
+  readonly idle: () => Promise<void>;
   /** Hands the run under way its events and those of its children; what is told of the conversation is none of them. */
   readonly sink: EventSink;
   /** Fails the run under way, if there is one. */
@@ -30,6 +32,7 @@ export type RunSlot = {
 /** An empty slot. `onEnd` is called when a run is over and its slot not yet free: nothing can come between the two. */
 export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
   let current: (ActiveRun & { readonly abort: (reason: Error) => void }) | undefined;
+  let last: Promise<unknown> = Promise.resolve();
 
   function start(id: string, outer: AbortSignal | undefined, work: (run: ActiveRun) => Promise<Outcome>): RunHandle {
     const controller = new AbortController();
@@ -52,6 +55,7 @@ export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
         events.end();
       }
     });
+    last = result.catch(() => undefined);
     return { id, events: events.items, result };
   }
 
@@ -67,6 +71,9 @@ export function createRunSlot(newId: () => string, onEnd: () => void): RunSlot {
       if (current === undefined || (runId !== undefined && runId !== current.id)) return false;
       current.abort(new InterruptedError(undefined, reason));
       return true;
+    },
+    idle: async () => {
+      await last;
     },
     sink(event) {
       if (current !== undefined && (event.runId === current.id || event.parentRunId === current.id))

@@ -34,7 +34,7 @@ function* problemsOf(tool: Tool): Generator<string> {
   for (const method of ['subjects', 'run'] as const) {
     if (typeof tool[method] !== 'function') yield `\`${method}\` has to be a function`;
   }
-  for (const method of ['title', 'preview'] as const) {
+  for (const method of ['title', 'preview', 'close'] as const) {
     if (tool[method] !== undefined && typeof tool[method] !== 'function') yield `\`${method}\` has to be a function`;
   }
   if (tool.ownTimeout !== undefined && typeof tool.ownTimeout !== 'boolean') yield '`ownTimeout` has to be a boolean';

@@ -119,11 +119,18 @@ function advance(place: Exclude<Place, 'text'>, character: string): { readonly p
 const MAX_LINE_CHARACTERS = 8_192;
 const KEPT_CHARACTERS = 4_096;
 
+export type LineFolder = TextFilter & {
+  /** The line that has no end yet, as it stands, to be looked at only; without a last word that may be half a secret. */
+  rest(): string;
+};
+
+const HALF_SECRET = /[\w+/=.~-]{8,}$/; // the characters and the length from which on a value counts as one.
+
 /**
  * Leaves of a line that was overwritten by `\r`, as progress bars do, what stood there last. Gives whole lines, each
  * passed through `mask`, and the last one at `flush`.
  */
-export function createLineFolder(mask: (text: string) => string = (text) => text): TextFilter {
+export function createLineFolder(mask: (text: string) => string = (text) => text): LineFolder {
   let line = '';
   const push = (text: string): string => {
     const whole = line + text;
@@ -141,7 +148,7 @@ export function createLineFolder(mask: (text: string) => string = (text) => text
     line = '';
     return rest;
   };
-  return { push, flush };
+  return { push, flush, rest: () => mask(foldLine(line)).replace(HALF_SECRET, '…') };
 }
 
 /** What stood last in a line. A `\r` at its end stays: nothing has overwritten the line yet. */

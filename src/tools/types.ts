@@ -125,6 +125,8 @@ export type Tool<Input = unknown> = {
    */
   preview?(input: Input, context: ToolContext): Promise<Display | undefined>;
   run(input: Input, context: ToolContext): Promise<ToolOutput>;
+  /** Ends what outlives its calls, when nobody will call it any more. Gives what it had to end, as sentences. */
+  close?(): Promise<readonly string[]>;
 };
 
 /** Ties a tool's `run` to its schema's type, and forgets the type again for the registry. */

@@ -152,3 +152,17 @@ describe('the line folder', () => {
     expect(output).toBe('xx [redacted]'.repeat(3_000));
   });
 });
+
+describe('the line that has no end yet', () => {
+  it.each([
+    ['as it stands', 'a\nContinue? [y/N] ', 'Continue? [y/N] '],
+    ['as a progress bar shows it last', 'a\n10%\r20%\r', '20%'],
+    ['without what may be half a secret', 'key: sk-0123456', 'key: …'],
+    ['not at all where there is none', 'a\n', ''],
+  ])('is seen %s, and stays', (_name, text, rest) => {
+    const folder = createLineFolder();
+    const pushed = folder.push(text);
+    expect(folder.rest()).toBe(rest);
+    expect(pushed + folder.flush()).toBe(createLineFolder().push(`${text}\n`).replace(/\n$/, ''));
+  });
+});

@@ -6,16 +6,16 @@ import { createTools } from '../../src/tools/index.js';
 import { dialectHint } from '../../src/tools/shell/dialect-hint.js';
 import { openShell } from '../../src/tools/shell/open-shell.js';
 import { createShellTool } from '../../src/tools/shell/tool.js';
-import { argumentsFor, kindOf, SHELL_NAMES, type ShellName, shellNamed } from '../../src/tools/shell/which-shell.js';
+import { commandLineFor, kindOf, SHELL_NAMES, type ShellName, shellNamed } from '../../src/tools/shell/which-shell.js';
 import { bench, tempFolder } from './bench.js';
 
 const UTF8 = 'try{$OutputEncoding=[Console]::OutputEncoding=[Text.UTF8Encoding]::new($false)}catch{};';
 
 const ARGUMENTS: Readonly<Record<ShellName, readonly string[]>> = {
-  bash: ['--noprofile', '--norc', '-c', 'exec 2>&1;a "b"'],
-  sh: ['-c', 'exec 2>&1;a "b"'],
-  dash: ['-c', 'exec 2>&1;a "b"'],
-  zsh: ['-f', '-c', 'exec 2>&1;a "b"'],
+  bash: ['--noprofile', '--norc', '-c', 'exec 2>&1; a "b"'],
+  sh: ['-c', 'exec 2>&1; a "b"'],
+  dash: ['-c', 'exec 2>&1; a "b"'],
+  zsh: ['-f', '-c', 'exec 2>&1; a "b"'],
   fish: ['--no-config', '-c', 'a "b"'],
   pwsh: ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command', `${UTF8}a "b"`],
   powershell: ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command', `${UTF8}a "b"`],
@@ -24,7 +24,11 @@ const ARGUMENTS: Readonly<Record<ShellName, readonly string[]>> = {
 
 describe('the kind of a shell', () => {
   it.each(SHELL_NAMES)('tells the arguments of %s', (name) => {
-    expect(argumentsFor(kindOf(name), 'a "b"')).toEqual(ARGUMENTS[name]);
+    expect(commandLineFor(kindOf(name), 'a "b"')).toEqual({
+      args: ARGUMENTS[name],
+      verbatimArguments: name === 'cmd',
+      hasSidePipe: false,
+    });
   });
 
   it.each<[string, ShellName]>([

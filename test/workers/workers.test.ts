@@ -11,6 +11,8 @@ const TOOLS = [
   'apply_patch',
   'write_file',
   'shell',
+  'shell_output',
+  'shell_stop',
   'delegate',
 ];
 const workers = builtinWorkers(TOOLS);

@@ -6,6 +6,14 @@ import { analyzeCommand } from '../../permissions/shell-analysis.js';
 import { isReadOnlyCommand } from '../../permissions/shell-table.js';
 import type { ToolContext } from '../types.js';
 
+/** Nothing may wait for somebody. What the person has set counts before these. */
+const NOBODY_ANSWERS = {
+  DEBIAN_FRONTEND: 'noninteractive',
+  GIT_EDITOR: 'true', // takes the message that git proposes.
+  PIP_NO_INPUT: '1',
+  SSH_ASKPASS_REQUIRE: 'never',
+} as const;
+
 /**
  * The environment for `command`. One that the read-only table lets pass gets its program from outside the workspace,
  * which could hold an `ls` of its own, and an `rg` that leaves out secret files, which an ignore file of the workspace
@@ -16,7 +24,7 @@ export async function environmentOf(
   isRead: boolean,
   context: ToolContext,
 ): Promise<Record<string, string>> {
-  const environment = { ...context.childEnvironment };
+  const environment: Record<string, string> = { ...NOBODY_ANSWERS, ...context.childEnvironment };
   if (!isRead || !isReadOnlyCommand(command)) return environment;
   environment.PATH = await pathOutside(context.workspace.roots, environment.PATH ?? '');
   const programs = new Set(analyzeCommand(command).commands.map(({ words }) => words[0]));

@@ -18,6 +18,7 @@ export type SpoolEnd = {
 export type Spool = {
   /** Undefined once the file takes nothing more: there is nothing to wait for. */
   write(text: string): Promise<void> | undefined;
+  soFar(): SpoolEnd;
   finish(): Promise<SpoolEnd>;
 };
 
@@ -56,6 +57,7 @@ export function createSpool(directory: () => Promise<string>, limitBytes = SPOOL
       last = last.then(() => append(text));
       return last;
     },
+    soFar: () => ({ path, bytes, problem }),
     finish: async () => {
       await last;
       await file?.then((handle) => handle.close()).catch(() => undefined);

@@ -11,6 +11,8 @@ export type ShellKind = {
   /** Words of ours in front of the command, and behind it. */
   readonly prefix?: string;
   readonly suffix?: string;
+  /** In place of `prefix` for a command with a pipe: it also has the shell tell how each part of the last pipeline ended. */
+  readonly pipelinePrefix?: string;
   /** Takes its own quotes apart, so that on Windows nobody may add some. Runs the first line only. */
   readonly isCmd?: true;
   /** The end of the tool's text. */
@@ -19,7 +21,11 @@ export type ShellKind = {
 
 // Two pipes lose the order between stdout and stderr; one for both keeps it, and only the shell can make it one. A
 // second shell that kept our words apart would take 2 ms of CPU time at each call.
-const ONE_PIPE = process.platform === 'win32' ? '' : 'exec 2>&1;';
+const ONE_PIPE = process.platform === 'win32' ? '' : 'exec 2>&1; ';
+// The exit codes go into the side pipe when the shell ends, however it ends, and by a number that no script uses itself.
+// A trap of the script's own takes the place of ours. The braces keep `set -x` from showing it.
+const TELL_PARTS = `{ builtin echo "\${PIPESTATUS[@]}" >&47||:; } 2>/dev/null`;
+const ONE_PIPE_AND_PARTS = process.platform === 'win32' ? '' : `exec 2>&1 47>&3 3>&-;trap '${TELL_PARTS}' EXIT; `;
 // Where there is no console to be set, output comes as it is.
 const UTF8 = 'try{$OutputEncoding=[Console]::OutputEncoding=[Text.UTF8Encoding]::new($false)}catch{};';
 const POWERSHELL_FLAGS = ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command'];
@@ -35,6 +41,7 @@ const KINDS = {
     isRead: true,
     flags: ['--noprofile', '--norc', '-c'],
     prefix: ONE_PIPE,
+    pipelinePrefix: ONE_PIPE_AND_PARTS,
     advice: QUOTING,
   },
   sh: { title: 'POSIX sh', isRead: true, flags: ['-c'], prefix: ONE_PIPE, advice: `${PLAIN} ${QUOTING}` },
@@ -104,7 +111,26 @@ export function shellNamed(file: string): ShellName {
   });
 }
 
-/** The arguments that make the shell run a command; on Windows those of cmd may not be quoted any further. */
-export function argumentsFor({ flags, prefix = '', suffix = '' }: ShellKind, command: string): string[] {
-  return [...flags, `${prefix}${command}${suffix}`];
+const HAS_PIPE = /(?:^|[^|])\|(?!\|)/;
+
+export type CommandLine = {
+  readonly args: readonly string[];
+  /** For cmd, whose arguments may not be quoted any further. */
+  readonly verbatimArguments: boolean;
+  readonly hasSidePipe: boolean;
+};
+
+/** What makes the shell run a command. Our own words end before it begins, so that it means what it would mean alone. */
+export function commandLineFor(kind: ShellKind, command: string): CommandLine {
+  const { flags, prefix = '', suffix = '', pipelinePrefix = '', isCmd = false } = kind;
+  const hasSidePipe = pipelinePrefix !== '' && HAS_PIPE.test(command);
+  const words = hasSidePipe ? pipelinePrefix : prefix;
+  return { args: [...flags, `${words}${command}${suffix}`], verbatimArguments: isCmd, hasSidePipe };
+}
+
+/** A shell shows our words too, where it complains about the line behind them, or shows each that it reads (`set -v`). */
+export function withoutOurWords({ prefix = '', pipelinePrefix = '' }: ShellKind, output: string): string {
+  const quoted = [pipelinePrefix, prefix].find((words) => words !== '' && output.includes(`: \`${words}`));
+  const text = quoted === undefined ? output : output.replace(`: \`${quoted}`, ': `');
+  return pipelinePrefix === '' ? text : text.replace(`\n${TELL_PARTS}\n`, '\n');
 }
