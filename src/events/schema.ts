@@ -3,6 +3,7 @@
  * a check at the end holds them and the types of `types.ts` together.
  */
 import * as z from 'zod';
+import { displaySchema } from './schema-display.js';
 import { type AgentEvent, PLAN_STATUSES } from './types.js';
 
 /** A value that is no event of this version. The message says where it differs. */
@@ -50,31 +51,6 @@ const runError = z.strictObject({
 });
 const command = z.strictObject({ command: z.string(), exitCode: z.int().nullable() });
 const proof = z.strictObject({ filesChanged: z.array(z.string()), commandsSinceLastEdit: z.array(command) });
-const diffLine = z.strictObject({ sign: z.enum([' ', '+', '-']), line: z.int(), text: z.string() });
-
-const fileDiff = z.strictObject({
-  path: z.string(),
-  action: z.enum(['added', 'replaced', 'changed', 'moved', 'copied', 'deleted']),
-  from: z.string().optional(),
-  added: count,
-  removed: count,
-  lines: z.array(diffLine),
-  omitted: count.optional(),
-});
-
-const display = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('lines'), lines: z.array(z.string()), omitted: count.optional() }),
-  z.strictObject({
-    kind: z.literal('diff'),
-    path: z.string(),
-    added: count,
-    removed: count,
-    lines: z.array(diffLine),
-    omitted: count.optional(),
-  }),
-  z.strictObject({ kind: z.literal('diffs'), files: z.array(fileDiff) }),
-  z.strictObject({ kind: z.literal('table'), head: z.array(z.string()), rows: z.array(z.array(z.string())) }),
-]);
 
 /** One kind of event: its body, and the stamp that all have. Nothing else may be in it. */
 function event<Type extends AgentEvent['type'], Body extends z.ZodRawShape>(type: Type, body: Body) {
@@ -142,7 +118,7 @@ const toolEnd = event('tool-end', {
   output: z.string(),
   touched: z.array(z.string()).optional(),
   command: command.optional(),
-  display: display.optional(),
+  display: displaySchema.optional(),
 });
 
 const approvalRequest = event('approval-request', {
@@ -157,7 +133,7 @@ const approvalRequest = event('approval-request', {
   matched: z.object({ rule: z.string(), source: z.string() }).optional(),
   rule: z.string().optional(),
   storedRule: z.string().optional(),
-  display: display.optional(),
+  display: displaySchema.optional(),
 });
 
 const userQuestion = event('user-question', {
