@@ -1,6 +1,7 @@
 /** Programs that do what cannot be taken back, by their words. Git's are in `always-ask-git.ts`. */
 
 import { programName } from './program-name.js';
+import { readFind } from './shell-find.js';
 import type { ShellWord } from './shell-parse.js';
 
 type Words = readonly ShellWord[];
@@ -79,7 +80,9 @@ const DANGERS: readonly Danger[] = [
   },
   {
     programs: /^find$/,
+    // A name that is looked for may look like a flag.
     when: (args) =>
+      readFind(args) === undefined &&
       args.some((word, at) => word === '-delete' || (/^-(?:exec|ok)/.test(word) && isRemover(args[at + 1]))),
     reason: 'it deletes what it finds',
   },

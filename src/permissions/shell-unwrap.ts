@@ -51,6 +51,7 @@ function inWrapper(command: ParsedCommand, wrapper: Wrapper): readonly Inner[] {
       index++;
       break;
     }
+    if (wrapper.assigns && /^[^=-][^=]*=/.test(word)) continue;
     if (!word.startsWith('-') || (word === '-' && !wrapper.flags.has('-'))) break;
     if (wrapper.prints?.includes(word)) return [];
     const read = readFlag(word, wrapper);
