@@ -77,7 +77,9 @@ async function attempt(command: string, environment: NodeJS.ProcessEnv = {}, rul
     decide: (request) =>
       decide(request, {
         mode: 'ask',
-        rules: { allow: parseRuleList(rules), deny: [] },
+        rules: { allow: parseRuleList(rules), ask: [], deny: [] },
+        sandboxed: false,
+        skipPermissions: false,
         workerReadOnly: false,
         canAsk: false,
         roots: [root],
