@@ -21,6 +21,8 @@ export type RunFlags = {
   readonly disallowedTools?: readonly string[];
   readonly dangerouslySkipPermissions?: boolean;
   readonly trustWorkspace?: boolean;
+  readonly sandbox?: string;
+  readonly sandboxNetwork?: boolean;
   readonly addDir?: readonly string[];
   readonly cwd?: string;
   readonly checkpoint?: string;
@@ -64,6 +66,8 @@ export function addRunFlags(command: Command): Command {
       'full-auto without a sandbox: runs unasked, but for what cannot be undone',
     )
     .option('--trust-workspace', 'for this run, use the settings and skills of the project: see chatcli trust')
+    .option('--sandbox <when>', 'commands run in a sandbox: auto (in full-auto), required (always) or off')
+    .option('--sandbox-network', 'let commands in the sandbox reach the network')
     .option('--add-dir <folder>', 'a further folder that tools may use; repeatable', append)
     .option('-C, --cwd <folder>', 'the workspace, instead of the current folder')
     .option('--checkpoint <file>', 'store the run there after each step, and go on from what is stored')

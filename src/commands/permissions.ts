@@ -1,7 +1,6 @@
 /** The permissions of one run: mode and rules from flags and configuration, and what the person adds on the way. */
 import type { Config } from '../config/config.js';
 import { formatDuration } from '../config/durations.js';
-import { ConfigError } from '../errors.js';
 import type { ApprovalAnswer, ApprovalQuestion, ApprovalVerdict } from '../events/types.js';
 import { flagHint } from '../permissions/command-hint.js';
 import { type FileAccess, fileAccess } from '../permissions/file-access.js';
@@ -114,13 +113,9 @@ async function withinTime(
   }
 }
 
-/** @throws {ConfigError} when full-auto is asked for without what it needs. */
+/** The mode of a run. What `full-auto` needs is seen to elsewhere. */
 export function modeOf({ kind, flags }: Intent, config: Config, canAsk: boolean): ApprovalMode {
   if (kind === 'chat') return 'read-only';
   if (flags.dangerouslySkipPermissions === true) return 'full-auto';
-  const mode = config.approvalMode ?? (canAsk ? 'ask' : 'read-only');
-  if (mode !== 'full-auto') return mode;
-  throw new ConfigError('The mode full-auto needs a sandbox, and there is none here.', {
-    hint: "Use --approval-mode auto-edit with rules such as --allowed-tools 'shell(npm test)', or --dangerously-skip-permissions if nothing here is worth protecting.",
-  });
+  return config.approvalMode ?? (canAsk ? 'ask' : 'read-only');
 }

@@ -18,6 +18,7 @@ import { hasTerminal, type Io, pathFrom } from './io.js';
 import { modeOf } from './permissions.js';
 import { createReport } from './report.js';
 import { openPermissions } from './run-permissions.js';
+import { openRunSandbox } from './sandbox.js';
 import type { SideRun } from './side-commands.js';
 import { configFlags } from './wire.js';
 
@@ -63,7 +64,16 @@ async function check(flags: RunFlags, words: readonly string[], io: Io) {
   });
   const canAsk = hasTerminal(io);
   const mode = modeOf(intent, loaded.config, canAsk);
-  const sandboxed = false;
+  const env = childEnvironment(io.env, { include: loaded.shellEnv });
+  const { sandbox } = await openRunSandbox({
+    config: loaded.config,
+    mode,
+    skipsPermissions: flags.dangerouslySkipPermissions === true,
+    roots,
+    childEnvironment: env,
+    spools: () => [],
+  });
+  const sandboxed = sandbox !== undefined;
   const permissions = await openPermissions({
     io,
     flags,
@@ -74,7 +84,7 @@ async function check(flags: RunFlags, words: readonly string[], io: Io) {
     canAsk,
     warn: () => undefined,
   });
-  const path = childEnvironment(io.env).PATH ?? '';
+  const path = env.PATH ?? '';
   const shell = createShellTool({ shell: await openShell({ setting: loaded.config.shell, path, roots }) });
   const worker = workerNamed(flags.worker ?? ENTRY_WORKERS.coder, builtinWorkers([...createTools().keys()]));
   const decision = permissions.decide(

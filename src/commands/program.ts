@@ -98,5 +98,6 @@ Examples:
 
 Without a terminal a run may only read, until --approval-mode or --allowed-tools say more.
 Exit codes: 0 answered, 1 failed, 2 usage, 3 configuration, 4 provider, 5 a limit, 6 denied, 130 interrupted.
-There is no sandbox yet: a command that you allow can do whatever you can.
+In mode full-auto, or with --sandbox required, commands run in a sandbox; elsewhere a command that you allow can do
+whatever you can. chatcli doctor tells whether there is a sandbox here. It does not guard against faults of the kernel.
 `;

@@ -96,6 +96,15 @@ export const SIDE_COMMANDS: readonly SideCommand[] = [
     },
     load: async () => (await import('./policy-check.js')).runPolicyCheck,
   },
+  {
+    name: 'doctor',
+    description: 'tell what of this machine is found, works or is missing',
+    define: (command, act) =>
+      addModelsFlags(command)
+        .allowExcessArguments(false)
+        .action(() => act(command, [])),
+    load: async () => (await import('./doctor.js')).runDoctor,
+  },
 ];
 
 /** Adds all of them to the program. */

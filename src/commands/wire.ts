@@ -31,6 +31,7 @@ import { openProject } from './project.js';
 import { createRedactor } from './redactor.js';
 import type { Report } from './report.js';
 import { openPermissions } from './run-permissions.js';
+import { openRunSandbox } from './sandbox.js';
 import { openSkills } from './skills-port.js';
 import { spoolIn } from './spool.js';
 
@@ -72,13 +73,23 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const childEnv = childEnvironment(io.env, { include: shellEnv });
   const shell = await openShell({ setting: config.shell, path: childEnv.PATH ?? '', roots: workspace.roots });
   const canAsk = hasTerminal(io);
+  const mode = modeOf(intent, config, canAsk);
+  const spools: string[] = [];
+  const { sandbox, notices: ofSandbox } = await openRunSandbox({
+    config,
+    mode,
+    skipsPermissions: flags.dangerouslySkipPermissions === true,
+    roots: workspace.roots,
+    childEnvironment: childEnv,
+    spools: () => spools,
+  });
   const permissions = await openPermissions({
     io,
     flags,
     loaded,
     roots: workspace.roots,
-    mode: modeOf(intent, config, canAsk),
-    sandboxed: false,
+    mode,
+    sandboxed: sandbox !== undefined,
     canAsk,
     warn: (text) => tell({ type: 'notice', level: 'warning', code: 'rule-not-stored', text }),
   });
@@ -93,7 +104,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   const tell = emitter.forRun({ runId: 'start', worker: 'chatcli' });
   const project = await openProject(trust, { home: homeOf(io.env), config: config.folders.config });
   const skills = await openSkills(project);
-  const tools = new Map([...createTools({ groups: io.groups, shell }), ...skills.tools]);
+  const tools = new Map([...createTools({ groups: io.groups, shell, sandbox }), ...skills.tools]);
   const workers = skills.offeredTo(builtinWorkers([...tools.keys()]));
   const instructions = await loadInstructions(workspace.root, { root: trust.root, userFolder: config.folders.config });
   const values = { workers: describeCatalogue(catalogue(workers)) };
@@ -112,7 +123,10 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       workspace,
       now: io.now,
       childEnvironment: childEnv,
-      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, workspace.allowReading),
+      spoolDirectory: spoolIn({ stateFolder: config.folders.state, root: workspace.root }, async (folder) => {
+        spools.push(folder);
+        await workspace.allowReading(folder);
+      }),
       mask: redactor.mask,
       fileAccess: permissions.fileAccess,
     },
@@ -137,6 +151,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       permissions.ask({ question, signal, again, put: (until) => ask(question, worker.name, until) }),
   };
   for (const { code, text } of [...notices, ...project.notices]) tell({ type: 'notice', level: 'warning', code, text });
+  for (const text of ofSandbox) tell({ type: 'notice', level: 'warning', code: 'sandbox', text });
   if (instructions.cut)
     tell({
       type: 'notice',
@@ -158,9 +173,18 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
 
 /** Flags that set a variable. */
 export function configFlags(flags: RunFlags): ConfigFlags {
-  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile } =
-    flags;
-  return { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd, approvalMode, envFile };
+  const { provider, model, maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd } = flags;
+  const { approvalMode, sandbox, sandboxNetwork, envFile } = flags;
+  const limits = { maxTurns, timeout, maxRequests, maxTokensTotal, maxBudgetUsd };
+  return {
+    provider,
+    model,
+    ...limits,
+    approvalMode,
+    sandbox,
+    ...(sandboxNetwork === true && { sandboxNetwork: 'true' }),
+    envFile,
+  };
 }
 
 /** The log is loaded only when it is on. */

@@ -1,6 +1,6 @@
 /** The settings of one process as the rest of the program sees them: parsed once, never changed. */
 import path from 'node:path';
-import type { ApprovalMode } from '../permissions/types.js';
+import type { ApprovalMode, SandboxSetting } from '../permissions/types.js';
 import type { OpenaiApi, ReasoningSetting, ToolProtocol } from '../providers/presets.js';
 import type { Folders } from './folders.js';
 import type { WorkerSettings } from './limits.js';
@@ -25,6 +25,12 @@ export type Config = {
   readonly approvalMode?: ApprovalMode;
   /** How long a question waits for its answer. */
   readonly approvalTimeoutMs: number;
+  readonly sandbox: {
+    readonly setting: SandboxSetting;
+    readonly network: boolean;
+    /** Absolute paths that can be read inside. */
+    readonly readable: readonly string[];
+  };
   /** A name or a path, as it was set; absent: bash, or /bin/sh. */
   readonly shell?: string;
   readonly requests: {
@@ -99,6 +105,11 @@ export function configFrom(
       timeoutMs: values.CHATCLI_TIMEOUT,
     }),
     approvalTimeoutMs: values.CHATCLI_APPROVAL_TIMEOUT,
+    sandbox: {
+      setting: values.CHATCLI_SANDBOX,
+      network: values.CHATCLI_SANDBOX_NETWORK,
+      readable: values.CHATCLI_SANDBOX_READ ?? [],
+    },
     requests: {
       maxRetries: values.CHATCLI_MAX_RETRIES,
       firstByteTimeoutMs: values.CHATCLI_FIRST_BYTE_TIMEOUT,

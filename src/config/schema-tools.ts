@@ -1,6 +1,6 @@
 /** The variables about what tools may do and how they do it: a part of the schema. */
 import type { Variable } from './schema.js';
-import { approvalMode, duration, line } from './value-types.js';
+import { absolutePaths, approvalMode, boolean, duration, line, sandboxSetting } from './value-types.js';
 
 export const TOOL_VARIABLES = {
   CHATCLI_APPROVAL_MODE: {
@@ -14,6 +14,29 @@ export const TOOL_VARIABLES = {
     type: duration,
     default: '30m',
     help: 'How long a question at a terminal waits for its answer; then it counts as no, so that a run which nobody watches comes to an end. Without a terminal nobody is asked.',
+  },
+  // In the environment alone: an env file may be a project's, and a project has no say in what it is kept to.
+  CHATCLI_SANDBOX: {
+    group: 'limits',
+    type: sandboxSetting,
+    default: 'auto',
+    flag: 'sandbox',
+    environmentOnly: true,
+    help: '`auto`: commands run in a sandbox in mode `full-auto`, which needs one. `required`: in every mode, or not at all. `off`: never. Real environment only, here and in the next two.',
+  },
+  CHATCLI_SANDBOX_NETWORK: {
+    group: 'limits',
+    type: boolean,
+    default: 'false',
+    flag: 'sandboxNetwork',
+    environmentOnly: true,
+    help: 'Whether commands in the sandbox reach the network.',
+  },
+  CHATCLI_SANDBOX_READ: {
+    group: 'limits',
+    type: absolutePaths,
+    environmentOnly: true,
+    help: 'Files and folders that commands in the sandbox may read although it hides them (the home folder, `.env`), with `:` between them.',
   },
   CHATCLI_SHELL: {
     group: 'limits',

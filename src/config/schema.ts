@@ -26,7 +26,9 @@ export type FlagName =
   | 'maxRequests'
   | 'maxTokensTotal'
   | 'maxBudgetUsd'
-  | 'approvalMode';
+  | 'approvalMode'
+  | 'sandbox'
+  | 'sandboxNetwork';
 
 export type Variable = {
   readonly group: Group;

@@ -1,6 +1,7 @@
 /** The forms a variable's text may have. Each is a zod type from trimmed text to a value, whose one message says what is allowed. */
+import { delimiter, isAbsolute } from 'node:path';
 import * as z from 'zod';
-import { APPROVAL_MODES, type ApprovalMode } from '../permissions/types.js';
+import { APPROVAL_MODES, type ApprovalMode, SANDBOX_SETTINGS, type SandboxSetting } from '../permissions/types.js';
 import {
   OPENAI_APIS,
   type OpenaiApi,
@@ -73,6 +74,14 @@ export const approvalMode = oneOf<ApprovalMode>(APPROVAL_MODES, {
   default: 'ask',
   acceptedits: 'auto-edit',
   yolo: 'full-auto',
+});
+
+export const sandboxSetting = oneOf<SandboxSetting>(SANDBOX_SETTINGS);
+
+/** Absolute paths with the system's own mark between them. */
+export const absolutePaths = textType(`absolute paths with ${delimiter} between them`, (text) => {
+  const paths = text.split(delimiter).filter((path) => path !== '');
+  return paths.every((path) => isAbsolute(path) && !/\p{Cc}/u.test(path)) ? paths : undefined;
 });
 
 export const toolProtocol = oneOf<ToolProtocol>(TOOL_PROTOCOLS);

@@ -1,8 +1,8 @@
 /** Which paths decide what runs later: a change there is asked for in every mode. Looks at names only. */
 import { foldedSegments } from './path-segments.js';
 
-const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
-const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules', '.gitconfig']);
+export const PROTECTED_FOLDERS = new Set(['.git', '.chatcli', '.claude', '.agents', '.vscode', '.idea', '.husky']);
+export const PROTECTED_NAMES = new Set(['.mcp.json', '.envrc', '.npmrc', '.gitmodules', '.gitconfig']);
 const SHELL_STARTUP =
   /^(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout|inputrc|xprofile|xinitrc)|config\.fish|(?:microsoft\.\w+_)?profile\.ps1)$/;
 /** Of the user's `.config`: what shells and git read at each start. */

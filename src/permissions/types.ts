@@ -6,6 +6,10 @@ import type { Place } from './place.js';
 export const APPROVAL_MODES = ['read-only', 'ask', 'auto-edit', 'full-auto'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
+/** Whether commands run in a sandbox: where the mode builds on it, all of them or none at all, or none. */
+export const SANDBOX_SETTINGS = ['auto', 'required', 'off'] as const;
+export type SandboxSetting = (typeof SANDBOX_SETTINGS)[number];
+
 /** The class of a tool: what it can do to the world. */
 export type Permission = 'read' | 'write' | 'execute' | 'network' | 'meta';
 

@@ -198,6 +198,22 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
     invalid: ['readonly', 'auto', 'none', 'constructor', '__proto__'],
   },
   CHATCLI_APPROVAL_TIMEOUT: TIME,
+  CHATCLI_SANDBOX: {
+    valid: [
+      ['auto', 'auto'],
+      ['Required', 'required'],
+      ['off', 'off'],
+    ],
+    invalid: ['on', 'true', '__proto__', ''],
+  },
+  CHATCLI_SANDBOX_NETWORK: BOOLEAN,
+  CHATCLI_SANDBOX_READ: {
+    valid: [
+      ['/opt/a', ['/opt/a']],
+      ['/opt/a:/opt/b:', ['/opt/a', '/opt/b']],
+    ],
+    invalid: ['opt/a', '~/a', '/a:b', '/a\u0001'],
+  },
   CHATCLI_SHELL: LINE,
   CHATCLI_MAX_RETRIES: {
     valid: [
@@ -276,6 +292,8 @@ describe('the schema', () => {
     const defaults = names.flatMap((name) => (variable(name).default ? [[name, variable(name).default]] : []));
     expect(Object.fromEntries(defaults)).toEqual({
       CHATCLI_TOOL_PROTOCOL: 'auto',
+      CHATCLI_SANDBOX: 'auto',
+      CHATCLI_SANDBOX_NETWORK: 'false',
       CHATCLI_AGENT_WORKER_MAX_TURNS: '30',
       CHATCLI_AGENT_WORKER_TIMEOUT: '10m',
       CHATCLI_OPENAI_API: 'auto',

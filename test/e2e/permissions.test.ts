@@ -217,16 +217,19 @@ describe('--approval-mode', () => {
   );
 
   it.each<[string, readonly string[], PlayOptions['env']]>([
-    ['the flag', ['--approval-mode', 'full-auto'], {}],
-    ['its synonym', ['--approval-mode', 'yolo'], {}],
-    ['the variable', [], { CHATCLI_APPROVAL_MODE: 'full-auto' }],
-  ])('full-auto, by %s, is refused with exit 3 without --dangerously-skip-permissions', async (_, flags, env) => {
-    const run = await code([shell('touch pwned')], flags, { env: env ?? {} });
+    ['the flag', ['--approval-mode', 'full-auto'], { CHATCLI_SANDBOX: 'off' }],
+    ['its synonym', ['--approval-mode', 'yolo', '--sandbox', 'off'], {}],
+    ['the variable', ['--sandbox=off'], { CHATCLI_APPROVAL_MODE: 'full-auto' }],
+  ])(
+    'full-auto, by %s, is refused with exit 3 without a sandbox or --dangerously-skip-permissions',
+    async (_, flags, env) => {
+      const run = await code([shell('touch pwned')], flags, { env: env ?? {} });
 
-    expect({ exitCode: run.exitCode, requests: run.requests.length }).toEqual({ exitCode: 3, requests: 0 });
-    expect(run.stderr).toContain('--dangerously-skip-permissions');
-    expect(run.result).toMatchObject({ subtype: 'error_config' });
-  });
+      expect({ exitCode: run.exitCode, requests: run.requests.length }).toEqual({ exitCode: 3, requests: 0 });
+      expect(run.stderr).toContain('--dangerously-skip-permissions');
+      expect(run.result).toMatchObject({ subtype: 'error_config' });
+    },
+  );
 
   it('full-auto runs everything with --dangerously-skip-permissions', async () => {
     const run = await code([edit, shell('touch made && echo yes > it')], ['--dangerously-skip-permissions']);

@@ -196,7 +196,7 @@ describe('a run that fails', () => {
     [
       'for a refused mode',
       [],
-      ['agent', 'x', '--approval-mode', 'full-auto'],
+      ['agent', 'x', '--approval-mode', 'full-auto', '--sandbox', 'off'],
       {},
       { exit_code: 3, subtype: 'error_config' },
     ],

@@ -6,7 +6,10 @@ import { isInside } from '../locate.js';
 import type { ToolContext } from '../types.js';
 
 /** Absolute path of an executable; undefined where there is none. */
-export async function findRipgrep({ workspace, childEnvironment }: ToolContext): Promise<string | undefined> {
+export async function findRipgrep({
+  workspace,
+  childEnvironment,
+}: Pick<ToolContext, 'workspace' | 'childEnvironment'>): Promise<string | undefined> {
   const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
   const folders = (childEnvironment.PATH ?? '').split(delimiter).filter(isAbsolute);
   const candidates = [await bundledRipgrep(), ...folders.map((folder) => join(folder, name))];

@@ -14,18 +14,23 @@ export type Run = {
   readonly timeoutMs: number;
   readonly result: ProcessResult;
   readonly captured: Captured;
+  /** Files that it changed, relative to the workspace, as far as somebody looked. */
+  readonly touched?: readonly string[];
+  /** What else is to be said, as sentences. */
+  readonly notes?: readonly string[];
   /** What to say about the failure, from what is known of the shell. */
   readonly hint?: string | undefined;
 };
 
 export function reportOf(run: Run): ToolOutput {
-  const { command, cwd, result, captured } = run;
+  const { command, cwd, result, captured, touched = [] } = run;
   const { code, status, exitCode } = endingOf(run);
   const output = [outputOf(captured), ...notesOf(run), `(cwd: ${cwd})`, status].join('\n');
   return {
     ok: exitCode === 0,
     output,
     ...(code !== undefined && { code }),
+    ...(touched.length > 0 && { touched }),
     command: { command, exitCode: result.timedOut || result.interrupted ? null : exitCode },
     // The exit code is a field of its own; readers show it beside the command.
     display: displayOf(captured, code === undefined || code === 'exit-code' ? undefined : status),
@@ -51,7 +56,7 @@ function outputOf({ head, tail, omittedBytes }: Captured): string {
   return `${withoutLastBreak(head)}\n[… ${grouped(omittedBytes)} bytes left out …]\n${withoutLastBreak(tail)}`;
 }
 
-function notesOf({ result, hint, captured: { bytes, omittedBytes, spool } }: Run): string[] {
+function notesOf({ result, hint, notes: more = [], captured: { bytes, omittedBytes, spool } }: Run): string[] {
   const notes: string[] = [];
   if (omittedBytes > 0) {
     const place =
@@ -69,7 +74,7 @@ function notesOf({ result, hint, captured: { bytes, omittedBytes, spool } }: Run
   if (result.survivors.length > 0) notes.push(`[could not be stopped: process ${result.survivors.join(', ')}]`);
   if (hint !== undefined) notes.push(`[${hint}]`);
   if (result.timedOut) notes.push('[a longer limit can be given with timeout_ms, at most 600000]');
-  return notes;
+  return [...notes, ...more.map((note) => `[${note}]`)];
 }
 
 function displayOf({ head, tail, lineCount }: Captured, status: string | undefined): Display {

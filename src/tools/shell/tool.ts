@@ -1,13 +1,15 @@
 /** The `shell` tool: one command, its output and its exit code. Whether it may run is decided before. */
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
-import { type ProcessGroups, ProcessStartError, runProcess } from '../../process.js';
+import type { ProcessGroups } from '../../process.js';
 import { fillPrompt } from '../../prompt.js';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../types.js';
-import { createCapture } from './capture.js';
 import { dialectHint } from './dialect-hint.js';
 import { createShellFinder, environmentOf } from './environment.js';
 import { reportOf } from './report.js';
+import { runCommand } from './run-command.js';
+import type { Sandbox } from './sandbox-types.js';
+import { sandboxAdvice, sandboxHint } from './sandbox-words.js';
 import doc from './tool.md';
 import { argumentsFor, kindOf, shellNamed } from './which-shell.js';
 
@@ -40,16 +42,18 @@ export type ShellOptions = {
   readonly groups?: ProcessGroups | undefined;
   /** The absolute path of the shell, whose file name tells which it is; absent: bash, or /bin/sh where there is none. */
   readonly shell?: string | undefined;
+  /** What commands run in; absent: nothing keeps them in. */
+  readonly sandbox?: Sandbox | undefined;
 };
 
 /** @throws {ConfigError} for a shell that we don't know how to call. */
-export function createShellTool({ groups, shell }: ShellOptions = {}): Tool {
+export function createShellTool({ groups, shell, sandbox }: ShellOptions = {}): Tool {
   const bashIn = createShellFinder();
   const name = shellNamed(shell ?? 'bash');
   const { title, isRead, isCmd, advice } = kindOf(name);
   return defineTool({
     name: 'shell',
-    doc: fillPrompt(doc.trim(), { shell: title, advice }),
+    doc: fillPrompt(doc.trim(), { shell: title, advice }).trim() + (sandbox ? `\n${sandboxAdvice(sandbox)}` : ''),
     permission: 'execute',
     concurrency: 'serial',
     ownTimeout: true,
@@ -60,21 +64,13 @@ export function createShellTool({ groups, shell }: ShellOptions = {}): Tool {
       if (isCmd && /[\r\n]/.test(command)) throw new ToolFailure('one-line-only', ONE_LINE);
       const env = await environmentOf(command, isRead, context);
       const timeoutMs = Math.min(timeout_ms, MAX_TIMEOUT_MS);
-      const capture = createCapture(context);
-      const result = await runProcess({
-        ...commandLine(command, shell ?? (await bashIn(env.PATH ?? '')) ?? '/bin/sh'),
-        cwd: folder.path,
-        env,
-        signal: context.signal,
-        timeoutMs,
-        maxBytes: 0,
-        onOutput: capture.take,
-        ...(groups !== undefined && { groups }),
-      }).catch(explainStart);
-      const captured = await capture.finish();
-      const output = captured.head + captured.tail;
-      const hint = shell && dialectHint(name, { command, output, exitCode: result.exitCode });
-      return reportOf({ command, cwd: folder.shown || '.', timeoutMs, result, captured, hint });
+      const file = shell ?? (await bashIn(env.PATH ?? '')) ?? '/bin/sh';
+      const start = { ...commandLine(command, file), cwd: folder.path, env };
+      const end = await runCommand({ command, start, timeoutMs, isRead, sandbox, groups }, context);
+      const output = end.captured.head + end.captured.tail;
+      const ended = { command, output, exitCode: end.result.exitCode };
+      const hint = (shell && dialectHint(name, ended)) ?? (sandbox && sandboxHint(sandbox, ended));
+      return reportOf({ ...end, command, cwd: folder.shown || '.', timeoutMs, hint });
     },
   });
 }
@@ -98,10 +94,4 @@ async function locateFolder(
 function commandLine(command: string, file: string) {
   const kind = kindOf(shellNamed(file));
   return { file, args: argumentsFor(kind, command), verbatimArguments: kind.isCmd === true };
-}
-
-function explainStart(thrown: unknown): never {
-  if (!(thrown instanceof ProcessStartError)) throw thrown;
-  const advice = thrown.code === 'E2BIG' ? ' The command is too long: write it to a file and run that.' : '';
-  throw new ToolFailure('cannot-start', `${thrown.message}.${advice}`, { cause: thrown });
 }

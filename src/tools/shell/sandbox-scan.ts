@@ -1,0 +1,54 @@
+/** Looks through a workspace once, for files that a sandbox treats in a way of their own. Bounded, and follows no link. */
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isSecretFile } from '../../permissions/secret-files.js';
+
+const MAX_ENTRIES = 20_000; // About 0.2 s; a bigger workspace is told that it was not looked through.
+
+export type Scan = {
+  /** Files that have another name outside of what was looked at: a write goes there too. */
+  readonly hardLinks: readonly string[];
+  /** Files, and folders that hold nothing else. Links among them as they are. */
+  readonly secrets: readonly string[];
+  readonly isWhole: boolean;
+};
+
+/** Near files come before far ones. */
+export async function scanForSandbox(roots: readonly string[], maxEntries = MAX_ENTRIES): Promise<Scan> {
+  const linked = new Map<string, { readonly path: string; readonly names: number; readonly seen: number }>();
+  const secrets: string[] = [];
+  const folders = [...roots];
+  let left = maxEntries;
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    const inGit = /\/\.git(?:\/|$)/.test(folder);
+    const inModules = /\/node_modules(?:\/|$)/.test(folder);
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    left -= entries.length;
+    if (left < 0) break;
+    const files: string[] = [];
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      const isSecret = !inGit && !inModules && isSecretName(entry.name, entry.isDirectory());
+      if (isSecret) secrets.push(path);
+      else if (entry.isDirectory()) folders.push(path);
+      if (entry.isFile()) files.push(path);
+    }
+    for (const { path, stat } of await Promise.all(files.map(async (path) => ({ path, stat: await statOf(path) })))) {
+      if (stat === undefined || stat.nlink < 2) continue;
+      const key = `${stat.dev}:${stat.ino}`;
+      const before = linked.get(key);
+      linked.set(key, { path: before?.path ?? path, names: stat.nlink, seen: (before?.seen ?? 0) + 1 });
+    }
+  }
+  const hardLinks = [...linked.values()].filter(({ names, seen }) => seen < names).map(({ path }) => path);
+  return { hardLinks, secrets, isWhole: left >= 0 };
+}
+
+/** A folder counts where all that is in it is secret, as in `.ssh`. */
+function isSecretName(name: string, isFolder: boolean): boolean {
+  return isFolder ? isSecretFile(join(name, 'x')) : isSecretFile(name);
+}
+
+async function statOf(path: string) {
+  return lstat(path).catch(() => undefined);
+}
