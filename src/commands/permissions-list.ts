@@ -65,7 +65,11 @@ async function list(flags: Partial<RunFlags>, io: Io): Promise<string> {
   const listing: Listing = {
     root: loaded.trust.root,
     file: storedRulesFile(loaded.config.folders.state),
-    mode: modeNow(flags, loaded.config, io),
+    mode: modeOf(
+      { kind: 'coder', words: [], flags: { outputFormat: 'text', ...flags } },
+      loaded.config,
+      hasTerminal(io),
+    ),
     rules: (['deny', 'ask', 'allow'] as const).flatMap((kind) => rules[kind].map((rule) => listed(kind, rule, stored))),
     elsewhere: stored.flatMap(({ text, folder: where, at }, index) =>
       where === folder
@@ -84,15 +88,6 @@ async function list(flags: Partial<RunFlags>, io: Io): Promise<string> {
     ),
   };
   return flags.outputFormat === 'json' ? `${JSON.stringify({ type: 'permissions', ...listing })}\n` : textOf(listing);
-}
-
-/** What cannot be started can still be listed. */
-function modeNow(flags: Partial<RunFlags>, config: Parameters<typeof modeOf>[1], io: Io): string {
-  try {
-    return modeOf({ kind: 'coder', words: [], flags: { outputFormat: 'text', ...flags } }, config, hasTerminal(io));
-  } catch {
-    return config.approvalMode ?? 'full-auto';
-  }
 }
 
 function listed(kind: RuleKind, { text, tools, source, reason }: Rule, stored: readonly StoredRule[]): ListedRule {

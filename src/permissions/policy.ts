@@ -8,8 +8,6 @@ import type { ApprovalMode, Decision, HowToAllow, Request, Rule } from './types.
 
 export type PolicyContext = GuardContext & {
   readonly mode: ApprovalMode;
-  /** Commands run inside a sandbox that works: what `full-auto` needs to let them pass. */
-  readonly sandboxed: boolean;
   /** The person gave up the questions of `full-auto` also where there is no sandbox. */
   readonly skipPermissions: boolean;
   /** The worker may only read: neither the mode nor an allow rule widens that. */

@@ -466,7 +466,11 @@ describe('chatcli policy check', () => {
   it.each([
     ['no command', ['policy', 'check'], 2],
     ['a rule that is none', ['policy', 'check', '--allowed-tools', 'teleport', '--', 'ls'], 2],
-    ['full-auto without a sandbox', ['policy', 'check', '--approval-mode', 'full-auto', '--', 'ls'], 3],
+    [
+      'full-auto without a sandbox',
+      ['policy', 'check', '--approval-mode', 'full-auto', '--sandbox', 'off', '--', 'ls'],
+      3,
+    ],
   ])('is refused as a run would be: %s', async (_, args, exitCode) => {
     expect((await chatcli(args, {})).exitCode).toBe(exitCode);
   });

@@ -81,6 +81,12 @@ describe('the modes, by what is to be done', () => {
     ['writing a secret file', file('write_file', 'write', '.env'), GUARDED, NEVER],
     ['a secret file by a command', shell('cat .env'), GUARDED, NEVER],
     ['a secret file of the home', shell('cat ~/.ssh/config'), GUARDED, NEVER],
+    [
+      'the state of processes',
+      shell('grep x /proc/self/status'),
+      'deny ask ask allow ask ask',
+      'deny deny deny allow deny deny',
+    ],
     ['a secret file in a chain', shell('npm test; cp .env x'), GUARDED, NEVER],
     ['a command of the table', shell('ls -la src'), ALWAYS, ALWAYS],
     ['commands of the table', shell('ls src | head -3 && pwd'), ALWAYS, ALWAYS],
@@ -118,8 +124,18 @@ describe('the modes, by what is to be done', () => {
     ['settings of ours', file('write_file', 'write', '.chatcli/settings.json'), GUARDED, NEVER],
     ['a protected path below', file('edit_file', 'write', 'sub/.git/config'), GUARDED, NEVER],
     ['a folder of git that lies elsewhere', file('write_file', 'write', '/work/other/meta.git/config'), GUARDED, NEVER],
-    ['a protected path by a redirect', shell('echo x > .git/hooks/pre-commit'), GUARDED, NEVER],
-    ['a protected path by a copy', shell('cp x .vscode/tasks.json'), GUARDED, NEVER],
+    [
+      'a protected path by a redirect',
+      shell('echo x > .git/hooks/pre-commit'),
+      'deny ask ask allow ask ask',
+      'deny deny deny allow deny deny',
+    ],
+    [
+      'a protected path by a copy',
+      shell('cp x .vscode/tasks.json'),
+      'deny ask ask allow ask ask',
+      'deny deny deny allow deny deny',
+    ],
     ['a fetch', fetchUrl, 'deny ask ask ask ask allow', 'deny deny deny deny deny allow'],
     ['a tool of a server', mcp, 'deny ask ask ask ask allow', 'deny deny deny deny deny allow'],
     ['what a deny rule names', shell('npm publish'), NEVER, NEVER, deny('shell(npm publish)')],
@@ -174,6 +190,6 @@ describe('the modes, by what is to be done', () => {
     ['for a command that changes one', shell('touch .git/config'), 'shell(touch .git/config)'],
   ])('a rule %s does not', (_name, request, rule) => {
     const rules = { deny: [], ask: [], allow: parseRuleList([rule]) };
-    expect(cells(request, { rules })).toBe(GUARDED);
+    expect(cells(request, { rules })).toBe(cells(request, {}));
   });
 });
