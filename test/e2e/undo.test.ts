@@ -179,7 +179,7 @@ describe('chatcli undo', () => {
     expect(run.stdout.split('\n').toSorted()).toEqual(
       [
         '',
-        'Turn 1: 3 would be restored, 0 as before already, 0 left.',
+        'Turn 1: 3 would be restored.',
         'a.txt: would be restored, +0 -2 lines',
         'new.txt: would be removed (the turn had created it), +0 -1 lines',
         'src/b.txt: would be restored (it was gone), +1 -0 lines',
@@ -323,12 +323,7 @@ describe('what undo does not touch', () => {
     const touching = 'echo x >> keys/id_rsa; echo MORE-canary > .env.production; echo x >> a.txt';
     const run = await work(
       place,
-      [
-        read('.env'),
-        edit('.env', 'TOKEN', 'TOKEN2'),
-        write('.env.local', 'SECOND-canary=1'),
-        shell(touching),
-      ],
+      [read('.env'), edit('.env', 'TOKEN', 'TOKEN2'), write('.env.local', 'SECOND-canary=1'), shell(touching)],
       [touching],
       { env: {} },
     );
