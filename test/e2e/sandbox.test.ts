@@ -43,7 +43,7 @@ function withoutBubblewrap(args: readonly string[], place = makePlace()) {
 }
 
 describe('full-auto', () => {
-  it('runs commands unasked in a sandbox: the workspace changes, the rest of the machine does not', async () => {
+  it('runs commands unasked in a sandbox: the workspace changes, the rest of the machine does not [A34] [A36]', async () => {
     const server = createServer((socket) => socket.end());
     let connections = 0;
     server.on('connection', () => connections++);
@@ -137,7 +137,7 @@ describe('--sandbox required', () => {
     ['auto-edit', ['--approval-mode', 'auto-edit']],
     ['full-auto', FULL_AUTO],
     ['without questions', ['--dangerously-skip-permissions']],
-  ])('ends with exit 3 and without a request where there is none: %s', async (_name, flags) => {
+  ])('ends with exit 3 and without a request where there is none: %s [A38]', async (_name, flags) => {
     const ran = await withoutBubblewrap(['coder', 'x', '--sandbox', 'required', ...flags]);
     expect([ran.exitCode, ran.stdout, ran.requests, names(ran.place)]).toEqual([3, '', [], []]);
     expect(ran.stderr).toContain(
@@ -172,7 +172,7 @@ describe('after the end of a run', () => {
     expect([ended.exitCode, names(place)]).toEqual([exitCode, ['started']]);
   });
 
-  it('that was killed, the next one takes away what it left', async () => {
+  it('that was killed, the next one takes away what it left [A36]', async () => {
     const place = makePlace();
     const server = await serve([calls('shell', { command: 'touch started; sleep 300' })]);
     const running = start(['coder', 'x', ...FULL_AUTO], { place, server });
