@@ -328,4 +328,13 @@ describe('a rule with examples', () => {
     expect(() => readRuleText(text(more), PLACE)).toThrow(message);
     expect(() => readRuleText(text(more), PLACE)).toThrow('/settings.json:3');
   });
+
+  it.each(['read({a,b})', 'read($HOME/x)', 'edit(~root/x)', 'write(%APPDATA%/x)'])(
+    'that would fit no file is refused where it forbids: %s',
+    (text) => {
+      const written = { kind: 'deny', source: { kind: 'settings', place: 'settings.json:1' } } as const;
+      expect(() => parseRule(text, written)).toThrow(/can't be used/);
+      expect(parseRule(text).text).toBe(text);
+    },
+  );
 });
