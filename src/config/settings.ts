@@ -30,6 +30,8 @@ const KEYS: ReadonlyMap<string, { readonly isForProjects: boolean; readonly read
   ['$schema', { isForProjects: true, read: () => undefined }],
 ]);
 
+/** What is meant to be `permissions`, or to stand in it. */
+const LIKE_RULES = /^\s*(?:permi\w*s?ion\w*|deny|ask|allow|rules)\s*$/i;
 const RULE_KINDS = ['deny', 'ask', 'allow'] as const;
 /** What users of other programs write beside rules. For us a mode is a flag's or a variable's. */
 const MODE_KEYS: ReadonlySet<string> = new Set(['mode', 'defaultMode', 'approvalMode']);
@@ -67,6 +69,14 @@ async function readSettingsFile(file: string, scope: Scope): Promise<Reading> {
   if (settings === undefined) return reading;
   for (const { key, at, value } of fieldsOf(settings, 'The settings')) {
     const known = KEYS.get(key);
+    // Without effect, what it denies would be allowed.
+    if (known === undefined && LIKE_RULES.test(key)) {
+      throw invalid(
+        at,
+        `there is no setting "${key}"`,
+        'Rules stand in "permissions": {"deny": [], "ask": [], "allow": []}.',
+      );
+    }
     if (known === undefined || (scope === 'project' && !known.isForProjects)) reading.ignored.push({ key, at });
     else known.read(value, reading);
   }

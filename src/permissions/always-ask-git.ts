@@ -91,6 +91,10 @@ const ROWS: ReadonlyMap<string, readonly Row[]> = new Map<string, readonly Row[]
     ],
     commit: [{ when: (args) => hasLong(args, 'amend', 2), reason: LOSES_HISTORY }],
     reflog: [{ when: (args) => starts(args, /^(?:expire|delete)$/), reason: LOSES_HISTORY }],
+    fetch: [{ when: (args) => isForced(args) || args.some((word) => /^\+./.test(word)), reason: LOSES_HISTORY }],
+    pull: [
+      { when: (args) => isForced(args) || hasLetter(args, 'r') || hasLong(args, 'rebase', 1), reason: LOSES_HISTORY },
+    ],
     rebase: [history],
     'filter-branch': [history],
     'filter-repo': [history],
@@ -104,9 +108,15 @@ const ROWS: ReadonlyMap<string, readonly Row[]> = new Map<string, readonly Row[]
 
 /** A branch and a file look alike; two operands, or one with the ending of a file, are not a branch alone. */
 function replacesFiles(args: readonly string[]): boolean {
-  if (args.includes('--') || isForced(args) || hasLong(args, 'ours', 2) || hasLong(args, 'theirs', 2)) return true;
+  if (
+    args.some((word) => /^--$|^--pathspec-f/.test(word)) ||
+    isForced(args) ||
+    hasLong(args, 'ours', 2) ||
+    hasLong(args, 'theirs', 2)
+  )
+    return true;
   const operands = args.filter((word) => !word.startsWith('-'));
-  if (operands.some((word) => /^\.{1,2}(?:\/|$)|^:|[*?[]/.test(word))) return true;
+  if (operands.some((word) => /^\.{1,2}(?:\/|$)|^:|[*?[]|\/$/.test(word))) return true;
   if (hasLetter(args, 'bBt') || hasLong(args, 'orphan', 3) || hasLong(args, 'track', 2)) return false;
   return operands.length > 1 || operands.some((word) => /\.[A-Za-z][A-Za-z0-9]{0,5}$/.test(word));
 }

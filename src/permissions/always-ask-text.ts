@@ -40,10 +40,16 @@ function git(rest: string): Pick<Danger, 'mention' | 'pattern'> {
 const BETWEEN: readonly Danger[] = [
   {
     mention: 'curl|wget',
-    pattern: /\b(?:curl|wget)\b[^;&\n]*\|\s*(?:\S*\/)?(?:ba|z|da|k|fi)?sh\b/,
+    // An interpreter alone runs what comes in; `python -m json.tool` reads it.
+    pattern:
+      /\b(?:curl|wget)\b[^;&\n]*\|\s*(?:\S*\/)?(?:(?:ba|z|da|k|fi|c|tc|a|mk)?sh\b|(?:python|perl|ruby|php|lua|node|deno|bun)[\d.]*(?:\s+-)?\s*(?=$|[;&|\n)]))/,
     reason: 'it runs what it downloads',
   },
-  { mention: ':', pattern: /:\s*\(\s*\)\s*\{[^}]*:\s*\|\s*:/, reason: 'it multiplies itself until the machine stops' },
+  {
+    mention: String.raw`\(\s*\)`,
+    pattern: /(?:^|[;&|\s])([^\s(){};&|]+)\s*\(\s*\)\s*[{(][^})]*(?<=[{(;&|\s])\1\s*\|\s*\1(?=[\s;&|})])/,
+    reason: 'it multiplies itself until the machine stops',
+  },
 ];
 
 const DANGERS: readonly Danger[] = [
@@ -56,6 +62,7 @@ const DANGERS: readonly Danger[] = [
     ...program('find', String.raw`${REST}\s(?:-delete|-exec(?:dir)?\s+(?:\S*/)?(?:rm|shred))(?=$|\s)`),
     reason: 'it deletes what it finds',
   },
+  { ...program('rimraf'), reason: 'it deletes folders with all that is in them' },
   { ...program('shred|wipe|srm'), reason: 'it destroys files for good' },
   {
     ...program('sudo|doas|su|pkexec|runuser'),

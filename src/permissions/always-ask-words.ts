@@ -73,6 +73,7 @@ const isRecursive = (args: readonly string[]) => hasLetter(args, 'rR') || hasLon
 
 const DANGERS: readonly Danger[] = [
   { programs: /^rm$/, when: isRecursive, reason: DELETES_FOLDERS },
+  { programs: /^rimraf$/, reason: DELETES_FOLDERS },
   {
     programs: /^rsync$/,
     when: (args) => hasLong(args, 'delete', 3) || args.some((word) => /^--(?:delete|remove-s)/.test(word)),
@@ -88,7 +89,11 @@ const DANGERS: readonly Danger[] = [
   },
   {
     programs: /^fd(?:find)?$/,
-    when: (args) => args.some((word, at) => /^(?:-[xX]|--exec(?:-batch)?)$/.test(word) && isRemover(args[at + 1])),
+    when: (args) =>
+      args.some((word, at) => {
+        const [, attached] = /^(?:-[A-Za-z]*[xX]|--exec(?:-batch)?(?:=|$))(.*)$/s.exec(word) ?? [];
+        return attached !== undefined && isRemover(attached === '' ? args[at + 1] : attached);
+      }),
     reason: 'it deletes what it finds',
   },
   {
@@ -100,13 +105,17 @@ const DANGERS: readonly Danger[] = [
   { programs: /^(?:g?sudo|doas|su|pkexec|runuser|run0)$/, reason: 'it runs with the rights of another user' },
   {
     programs:
-      /^(?:dd|mkfs[.\w]*|mke2fs|mkswap|[sc]?fdisk|parted|wipefs|blkdiscard|diskutil|hdparm|cryptsetup|(?:lv|vg|pv)remove|zpool)$/,
+      /^(?:dd|mkfs[.\w]*|mke2fs|mkswap|(?:[sc]?f|[sc]?g)disk|mdadm|badblocks|parted|wipefs|blkdiscard|diskutil|hdparm|cryptsetup|(?:lv|vg|pv)remove|zpool)$/,
     reason: 'it works on disks',
   },
   { programs: /^(?:tee|cp|mv|install|ddrescue|sponge)$/, when: (args) => args.some(isDisk), reason: WRITES_DISK },
   { programs: /^(?:shutdown|reboot|halt|poweroff|telinit)$/, reason: 'it stops the machine' },
+  { programs: /^init$/, when: ([level]) => /^[06]$/.test(level ?? ''), reason: 'it stops the machine' },
+  // As a signal it is the first word, behind one it means every process.
+  { programs: /^kill$/, when: (args) => args.slice(1).includes('-1'), reason: 'it ends every process' },
+  { programs: /^killall5$/, reason: 'it ends every process' },
   {
-    programs: /^systemctl$/,
+    programs: /^(?:systemctl|loginctl)$/,
     when: (args) => args.some((word) => /^(?:poweroff|reboot|halt|kexec|rescue|emergency)$/.test(word)),
     reason: 'it stops the machine',
   },
@@ -130,14 +139,22 @@ const DANGERS: readonly Danger[] = [
     reason: 'it publishes',
   },
   {
-    programs: /^(?:pnpm|yarn|bun|cargo|twine|gem|poetry|uv|hatch|flit|vsce)$/,
+    programs:
+      /^(?:pnpm|yarn|bun|deno|jsr|npx|bunx|lerna|changeset|cargo|twine|gem|poetry|uv|hatch|flit|vsce|ovsx|gradlew?)$/,
     when: (args) => args.some((word) => /^(?:publish|unpublish|yank)$/.test(word)),
     reason: 'it publishes',
   },
   { programs: /^twine$/, when: ([first]) => first === 'upload', reason: 'it publishes' },
-  { programs: /^gem$/, when: ([first]) => first === 'push', reason: 'it publishes' },
+  {
+    programs: /^python[\d.]*$/,
+    when: (args) => args.some((word, at) => word === '-m' && args[at + 1] === 'twine' && args[at + 2] === 'upload'),
+    reason: 'it publishes',
+  },
+  { programs: /^(?:gem|docker|podman|helm)$/, when: ([first]) => first === 'push', reason: 'it publishes' },
+  { programs: /^gh$/, when: ([what, verb]) => what === 'release' && verb === 'create', reason: 'it publishes' },
+  { programs: /^gh$/, when: (args) => args.slice(0, 2).includes('delete'), reason: 'it deletes what is on the server' },
 ];
 
 function isRemover(word: string | undefined): boolean {
-  return word !== undefined && /^(?:rm|rmdir|unlink|shred)$/.test(programName(word));
+  return word !== undefined && /^(?:rm|rmdir|unlink|shred|truncate)$/.test(programName(word));
 }

@@ -3,6 +3,7 @@
  * in the line; where those can't be told, at its text. It decides when to ask, and is no boundary: whoever wants to
  * hide a command from it can.
  */
+import { carriedDanger, runsUnknownText } from './always-ask-carried.js';
 import { gitDanger, gitDestroys } from './always-ask-git.js';
 import { dangerInText, dangerOfText } from './always-ask-text.js';
 import { windowsAskReason } from './always-ask-windows.js';
@@ -28,7 +29,8 @@ export function alwaysAskReason(command: string, isUnread = false): string | und
     const reason = dangerOf(one);
     if (reason !== undefined) return reason;
   }
-  if (hasUnreadableProgram(analysis) && commands.some(isDownload)) return 'it runs what it downloads';
+  const runsUnknown = hasUnreadableProgram(analysis) || commands.some(({ words }) => runsUnknownText(words));
+  if (runsUnknown && commands.some(isDownload)) return 'it runs what it downloads';
   const isUncertain = opaque !== undefined || commands.some(({ words }) => words.includes(null));
   return isUncertain ? dangerOfText(plain) : dangerInText(plain);
 }
@@ -47,7 +49,7 @@ export function hasInvisible(text: string): boolean {
 }
 
 function dangerOf({ words, spelled, redirects }: SimpleCommand): string | undefined {
-  return programDanger(words, spelled, redirects) ?? gitDanger(words);
+  return programDanger(words, spelled, redirects) ?? gitDanger(words) ?? carriedDanger(words);
 }
 
 function isDownload({ words }: SimpleCommand): boolean {

@@ -31,12 +31,12 @@ const BEGINS = /(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9A-Fa-f]{4}))/;
 const TOKENS: readonly (readonly [Kind, RegExp])[] = [
   // Words joined by hyphens, such as sk-fading-circle, have no digit.
   ['api-key', /sk-(?=[A-Za-z_-]{0,200}\d)[A-Za-z0-9_-]{16,}/],
-  ['api-key', /(?:gsk_|xai-|hf_)[A-Za-z0-9]{20,}/],
+  ['api-key', /(?:gsk_|xai-|hf_|[sr]k_live_)[A-Za-z0-9]{20,}/],
   ['github-token', /(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/],
   ['aws-key', /(?:AKIA|ASIA)[A-Z0-9]{16,}/],
   ['google-key', /AIza[A-Za-z0-9_-]{30,}/],
   ['slack-token', /(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}/],
-  ['token', /(?:glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,})/],
+  ['token', /(?:pypi-[A-Za-z0-9_-]{40,}|ya29\.[A-Za-z0-9_-]{20,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,})/],
   ['jwt', /eyJ[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/],
 ];
 const TOKEN = new RegExp(`${BEGINS.source}(?:${TOKENS.map(([, form]) => `(${form.source})`).join('|')})`, 'g');

@@ -5,10 +5,10 @@
 import { relative, resolve, sep } from 'node:path';
 import { globFits } from './path-glob.js';
 import { isInsideFolder, type Place, spellingsOf } from './place.js';
-import { coversTool, isReading, SHOWS_CONTENT } from './rule-names.js';
+import { CHANGES_FILES, coversTool, isChanging, isReading, SHOWS_CONTENT } from './rule-names.js';
 import { analyzeCommand } from './shell-analysis.js';
 import { deniedBy, hasUnreadableProgram, mayBeDeniedBy } from './shell-match.js';
-import { namedPaths } from './shell-paths.js';
+import { namedPaths, writtenPaths } from './shell-paths.js';
 import type { Request, Rule, RuleSpec, Subject } from './types.js';
 
 export type CommandSubject = Extract<Subject, { kind: 'command' }>;
@@ -49,7 +49,11 @@ export function ruleRestricts(rule: Rule, request: Request, place: Place): boole
   return request.subjects.some((subject) => {
     if (subject.kind === 'command') {
       if (spec.kind === 'command') return coversTool(rule.tools, request.tool) && commandRestricted(spec, subject);
-      return spec.kind === 'path' && isReading(rule.tools) && commandNames(spec, subject, place);
+      if (spec.kind !== 'path') return false;
+      return (
+        (isReading(rule.tools) && commandNames(spec, subject, place)) ||
+        (isChanging(rule.tools) && writtenPaths(subject, place).some((path) => pathRestricted(spec, path, place)))
+      );
     }
     if (subject.kind === 'path') {
       return spec.kind === 'path' && coversFiles(rule, request.tool) && pathRestricted(spec, subject.path, place);
@@ -91,9 +95,16 @@ export function isAtRoot({ cwd }: CommandSubject, { roots: [root = sep] }: Place
   return resolve(root, cwd) === resolve(root);
 }
 
-/** A rule that keeps a file from being read also keeps those tools from it that tell what is in it. */
+/**
+ * A rule that keeps a file from being read also keeps those tools from it that tell what is in it; one that keeps it as it is,
+ * all that change files.
+ */
 function coversFiles({ tools }: Rule, tool: string): boolean {
-  return coversTool(tools, tool) || (isReading(tools) && SHOWS_CONTENT.includes(tool));
+  return (
+    coversTool(tools, tool) ||
+    (isReading(tools) && SHOWS_CONTENT.includes(tool)) ||
+    (isChanging(tools) && CHANGES_FILES.includes(tool))
+  );
 }
 
 function commandAllowed(spec: CommandSpec, { command, shell }: CommandSubject): boolean {

@@ -73,4 +73,10 @@ export function isReading(tools: readonly string[]): boolean {
   return READING.some((tool) => tools.includes(tool));
 }
 
+/** Whether tools of these names change files: whoever forbids one way means the file. */
+export function isChanging(tools: readonly string[]): boolean {
+  return CHANGES_FILES.some((tool) => tools.includes(tool));
+}
+
+export const CHANGES_FILES: readonly string[] = [...EDITING, 'write_file'];
 export const SHOWS_CONTENT: readonly string[] = [...READING, ...EDITING];

@@ -108,7 +108,12 @@ function commandSpec(text: string, kind: RuleKind = 'allow'): RuleSpec | string 
   return { kind: 'command', text, words, isOpen: false };
 }
 
-function pathSpec(text: string): RuleSpec | string {
+function pathSpec(text: string, kind: RuleKind = 'allow'): RuleSpec | string {
+  // Taken as it stands, such a rule would fit no file, and so keep none.
+  if (kind !== 'allow') {
+    if (/(?<!\\)\{[^{}]*,[^{}]*\}/.test(text)) return 'braces stand for themselves in it: write one rule for each';
+    if (/^(?:[$%]|~[^/])/.test(text)) return 'it is not filled in by a shell: name the path, or begin it with ~/';
+  }
   const glob = readGlob(text);
   return typeof glob === 'string' ? glob : { kind: 'path', text, glob };
 }

@@ -13,6 +13,8 @@ export function isSecretFile(path: string): boolean {
   const segments = foldedSegments(path);
   const name = segments.at(-1) ?? '';
   if (SECRET_NAMES.has(name) || name.endsWith('.pem') || PRIVATE_KEY.test(name)) return true;
+  // What editors leave beside a file, and what Windows takes for its name.
+  if (/^\.env(?:~| +$|::)|\.pem~$/.test(name)) return true;
   if (name.startsWith('.env.') && name !== '.env.example') return true;
   if (segments.some((segment, index) => segment === '.config' && segments[index + 1] === 'gh')) return true;
   if (/^[\\/]+proc(?:[\\/]|$)/.test(path)) return true;

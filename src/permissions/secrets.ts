@@ -113,7 +113,9 @@ function spellingsOf(value: string): string[] {
   });
   const escaped = JSON.stringify(value).slice(1, -1);
   const whole = [bytes.toString('base64'), bytes.toString('base64url')];
-  return [value, escaped, encodeURIComponent(bytes.toString()), ...whole, ...encoded];
+  const url = encodeURIComponent(bytes.toString());
+  const lowerUrl = url.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+  return [value, escaped, escaped.replaceAll('/', '\\/'), url, lowerUrl, ...whole, ...encoded];
 }
 
 /** Where values stand, in order; those that overlap are one. */

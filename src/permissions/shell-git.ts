@@ -49,8 +49,9 @@ export function inGit(words: readonly ShellWord[]): readonly Inner[] {
     const start = args.findIndex((word, index) => index > args.indexOf('foreach') && !word?.startsWith('-'));
     if (start > 0) found.push(rest(start));
   }
+  if (subcommand === 'config' || subcommand === 'clone' || subcommand === 'init') found.push(...inConfig(args));
   for (const [index, word] of args.entries()) {
-    const value = EXECUTES.get(subcommand ?? '')?.exec(word ?? '');
+    const value = EXECUTES.get(subcommand ?? '')?.exec(word ?? '') ?? TRANSPORTS.exec(word ?? '');
     if (value?.[1] !== undefined) found.push(value[1]);
     else if (value) found.push(args[index + 1] ?? null);
   }
@@ -61,7 +62,29 @@ const EXECUTES: ReadonlyMap<string, RegExp> = new Map([
   ['rebase', /^(?:-x(?=.)|--exec=)(.*)$|^(?:-x|--exec)$/s],
   ['difftool', /^(?:-x(?=.)|--extcmd=)(.*)$|^(?:-x|--extcmd)$/s],
   ['filter-branch', /^--[a-z]+-filter$/],
+  ['grep', /^-O(?=.)(.*)$/s],
+  ['clone', /^-u(?=.)(.*)$|^-u$/s],
+  ['merge-index', /^(?!-)(.*)$/s],
+  ['for-each-repo', /^(?!-)(.*)$/s],
 ]);
+
+/** What another end is reached by, and what opens or sends things, in whatever subcommand. */
+const TRANSPORTS =
+  /^(?:--(?:upload-pack|receive-pack|exec|sendmail-cmd|open-files-in-pager|extcmd)=|ext::)(.*)$|^--(?:upload-pack|receive-pack|exec|sendmail-cmd)$/s;
+
+/** `git config alias.x '!…'`, `git clone -c core.sshCommand=…`: what comes later runs it. */
+function inConfig(args: readonly ShellWord[]): readonly Inner[] {
+  return args.flatMap((word, index) => {
+    if (word === null) return [];
+    const next = args[index + 1];
+    if (RUNS.test(word) || /^alias\./i.test(word)) {
+      if (word.includes('=')) return inSetting(word);
+      return next === undefined ? [] : next === null ? [null] : inSetting(`${word}=${next}`);
+    }
+    const attached = /^(?:-c|--config=)(.+)$/s.exec(word)?.[1];
+    return attached === undefined ? [] : inSetting(attached);
+  });
+}
 
 function inSetting(setting: ShellWord): readonly Inner[] {
   if (setting === null) return [null];

@@ -3,6 +3,7 @@
 import { programName } from './program-name.js';
 import { analyzeCommand, type ShellAnalysis } from './shell-analysis.js';
 import { gitWithoutGlobals } from './shell-git.js';
+import { mentions } from './shell-mention.js';
 import type { ShellWord } from './shell-parse.js';
 
 /**
@@ -32,9 +33,14 @@ export function deniedBy(spec: readonly string[], { commands }: ShellAnalysis): 
   return commands.some(({ words }) => verdict(spec, words) === 'yes');
 }
 
-/** Whether it may be one that `spec` forbids, for all that can be told from words that depend on the machine. */
+/**
+ * Whether it may be one that `spec` forbids, for all that can be told from words that depend on the machine, and from
+ * what programs are told that may run others.
+ */
 export function mayBeDeniedBy(spec: readonly string[], { commands }: ShellAnalysis): boolean {
-  return commands.some(({ words }) => verdict(spec, words) !== 'no');
+  const named = byName(spec);
+  const fixed = named.at(-1) === '*' ? named.slice(0, -1) : named;
+  return commands.some(({ words }) => verdict(spec, words) !== 'no' || mentions(fixed, words));
 }
 
 /** Whether there is a command of which nobody can tell what program it is. */

@@ -2,7 +2,16 @@
  * Reads shell text into the simple commands that it holds, wherever they stand: in lists, groups, functions, conditions,
  * substitutions, here documents. What a wrapper among them runs is `shell-unwrap.ts`'s to say.
  */
-import { type Command, type CommandArgument, forEachChild, parse, type SyntaxNode, type Word } from 'unbash';
+import {
+  type Assignment,
+  type Command,
+  type CommandArgument,
+  forEachChild,
+  parse,
+  type SyntaxNode,
+  type Word,
+} from 'unbash';
+import { assignmentRuns, hidesSubstitution } from './shell-assigns.js';
 
 /** A word as the shell would make it, or null where that depends on the machine: expansions, patterns, braces, `~`. */
 export type ShellWord = string | null;
@@ -31,7 +40,11 @@ export function parseShell(text: string): ParsedText {
   let error: string | undefined;
   const visit = (node: SyntaxNode): void => {
     if (node.type === 'Script') error ??= node.errors?.[0]?.message;
-    if (node.type === 'Command') commands.push(readCommand(node));
+    if (node.type === 'Command') commands.push(...readAssignments(node), readCommand(node));
+    // Names and subscripts in it are evaluated.
+    if ((node.type === 'TestUnary' || node.type === 'TestBinary') && operandsOf(node).some(hidesSubstitution)) {
+      commands.push(toCommand([null]));
+    }
     if ((node.type === 'CommandExpansion' || node.type === 'ProcessSubstitution') && node.script === undefined) {
       error ??= 'a substitution that is not closed';
     }
@@ -60,6 +73,28 @@ function readCommand({ name, args, redirects }: Command): ParsedCommand {
     ),
     ...(input !== undefined && { input }),
   };
+}
+
+/** What the variables before a command run, as commands beside it. */
+function readAssignments({ prefix }: Command): readonly ParsedCommand[] {
+  return prefix.flatMap((part) => {
+    if (part.type !== 'Assignment' || part.index !== undefined) return [];
+    const words = assignmentRuns(part.name, assignedValue(part));
+    return words === undefined ? [] : [toCommand(words)];
+  });
+}
+
+function assignedValue({ value }: Assignment): ShellWord {
+  return value.type === 'ArrayValue' ? null : decode(value);
+}
+
+function operandsOf(node: Extract<SyntaxNode, { type: 'TestUnary' | 'TestBinary' }>): readonly string[] {
+  const operands = node.type === 'TestUnary' ? [node.operand] : [node.left, node.right];
+  return operands.flatMap((operand) => decode(operand) ?? []);
+}
+
+function toCommand(words: readonly ShellWord[]): ParsedCommand {
+  return { words, spelled: words.map((word) => word ?? ''), redirects: [] };
 }
 
 function inputOf(redirect: Command['redirects'][number]): ShellWord | undefined {

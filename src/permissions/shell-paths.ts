@@ -26,10 +26,20 @@ export function namedPaths(subject: CommandSubject, place: Place): readonly stri
 /** Those that it would write to, absolute: behind `>`, and operands of programs that change what they are given. */
 export function writtenPaths(subject: CommandSubject, place: Place): readonly string[] {
   const words = analyzeCommand(subject.command).commands.flatMap(({ words: [program], spelled, redirects }) => [
-    ...(WRITERS.has(programName(program ?? '')) ? spelled.slice(1).flatMap(valuesIn) : []),
+    ...writtenBy(programName(program ?? ''), spelled.slice(1)),
     ...redirects.filter(({ operator }) => operator.includes('>')).map(({ spelled: target }) => target),
   ]);
   return absolute(words, subject, place);
+}
+
+/** They leave all operands but the last one as they are, unless a flag names the target. */
+const COPIERS = new Set(['cp', 'ln', 'install', 'rsync']);
+
+function writtenBy(name: string, args: readonly string[]): readonly string[] {
+  if (!WRITERS.has(name)) return [];
+  if ((name === 'sed' || name === 'perl') && !args.some((word) => /^-[A-Za-z0-9]*i|^--in-/.test(word))) return [];
+  const isLastOnly = COPIERS.has(name) && !args.some((word) => /^(?:-[A-Za-z]*t|--t|--remove-s)/.test(word));
+  return (isLastOnly ? args.filter((word) => !word.startsWith('-')).slice(-1) : args).flatMap(valuesIn);
 }
 
 /** `of=x` and `--target-directory=x` name x. */

@@ -29,6 +29,10 @@ const READERS: ReadonlyMap<string, (command: ParsedCommand) => readonly Inner[]>
   ['toybox', (command) => inMultiCall(command)],
   ['su', ({ words }) => inSwitchUser(words)],
   ['runuser', ({ words }) => inSwitchUser(words)],
+  ['at', ({ input }) => [input ?? null]],
+  ['batch', ({ input }) => [input ?? null]],
+  // It loads code as a builtin.
+  ['enable', ({ words }) => (words.some((word) => word === null || /^-[a-z]*f/.test(word)) ? [null] : [])],
 ]);
 
 /** Text of several words, as `eval` makes it. */

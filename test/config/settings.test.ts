@@ -117,6 +117,11 @@ describe("the user's settings file", () => {
     ],
     ['with an unknown field of shellEnv', '{"shellEnv": {"set": {}}}', ':1: "shellEnv" has no "set", only include.'],
     ['with a variable that can be none', '{"shellEnv": {"include": ["A=B"]}}', ':1: "A=B" is no name of a variable.'],
+    ...['Permissions', 'permission', 'deny', 'Ask', 'rules'].map((key) => [
+      `with ${key} where permissions are meant`,
+      `{"${key}": {"deny": ["shell"]}}`,
+      `:1: there is no setting "${key}".`,
+    ]),
     ['nested without end', `{"a": ${'['.repeat(200_000)}`, ':1: its lists and maps are nested too deeply.'],
   ])('that is %s is an error with file and line', async (_, content, message) => {
     await bench.write(userFile, content);

@@ -13,6 +13,8 @@ const SECRETS: readonly (readonly [kind: string, text: string, secret: string])[
   ['api-key', 'sk-proj-abcDEF0123456789_abc-XYZ', 'sk-proj-abcDEF0123456789_abc-XYZ'],
   ['api-key', 'sk-ant-api03-0123456789abcdefghij', 'sk-ant-api03-0123456789abcdefghij'],
   ['api-key', 'gsk_0123456789abcdefghijABCDEFGHIJ', 'gsk_0123456789abcdefghijABCDEFGHIJ'],
+  ['api-key', 'sk_live_0123456789abcdefghijABCD', 'sk_live_0123456789abcdefghijABCD'],
+  ['token', 'ya29.0123456789abcdefghijABCD', 'ya29.0123456789abcdefghijABCD'],
   ['github-token', 'ghp_0123456789abcdefghijABCDEFGHIJ012345', 'ghp_0123456789abcdefghijABCDEFGHIJ012345'],
   ['github-token', 'gho_0123456789abcdefghijABCDEFGHIJ012345', 'gho_0123456789abcdefghijABCDEFGHIJ012345'],
   [

@@ -259,6 +259,23 @@ describe('a rule with a path', () => {
     expect(ruleRestricts(parsed('edit(src/**)', 'deny'), both, PLACE)).toBe(true);
   });
 
+  it.each(['edit(secret/**)', 'write(secret/**)'])(
+    'keeps a file from all that changes it, by either name: %s',
+    (rule) => {
+      const deny = parsed(rule, 'deny');
+      for (const tool of ['edit_file', 'apply_patch', 'write_file']) {
+        expect(ruleRestricts(deny, file(tool, 'secret/a', 'write'), PLACE), tool).toBe(true);
+      }
+      for (const command of ['echo x > secret/a', 'cp x secret/a', 'sed -i s/a/b/ secret/a', 'ls | tee secret/a']) {
+        expect(ruleRestricts(deny, shell(command), PLACE), command).toBe(true);
+      }
+      for (const command of ['cat secret/a', 'sed -n 1p secret/a', 'cp secret/a x', 'echo x > src/a']) {
+        expect(ruleRestricts(deny, shell(command), PLACE), command).toBe(false);
+      }
+      expect(ruleRestricts(deny, file('read_file', 'secret/a'), PLACE)).toBe(false);
+    },
+  );
+
   it('follows where a path leads', () => {
     const place: Place = { ...PLACE, realPath: (path) => path.replace('/work/project/link', '/work/project/secret') };
     expect(ruleRestricts(parsed('read(secret/**)', 'deny'), file('read_file', 'link/a'), place)).toBe(true);
@@ -328,4 +345,13 @@ describe('a rule with examples', () => {
     expect(() => readRuleText(text(more), PLACE)).toThrow(message);
     expect(() => readRuleText(text(more), PLACE)).toThrow('/settings.json:3');
   });
+
+  it.each(['read({a,b})', 'read($HOME/x)', 'edit(~root/x)', 'write(%APPDATA%/x)'])(
+    'that would fit no file is refused where it forbids: %s',
+    (text) => {
+      const written = { kind: 'deny', source: { kind: 'settings', place: 'settings.json:1' } } as const;
+      expect(() => parseRule(text, written)).toThrow(/can't be used/);
+      expect(parseRule(text).text).toBe(text);
+    },
+  );
 });

@@ -118,6 +118,8 @@ describe('mask', () => {
     ['the value itself', `key=${KEY}.`, 'key=[redacted].'],
     ['each time', `${KEY} ${KEY}`, '[redacted] [redacted]'],
     ['its URL form', `?k=${encodeURIComponent(KEY)}&b`, '?k=[redacted]&b'],
+    ['its URL form in lower case', encodeURIComponent(KEY).replace(/%../g, (code) => code.toLowerCase()), '[redacted]'],
+    ['its JSON form with escaped slashes', JSON.stringify(KEY).replaceAll('/', '\\/'), '"[redacted]"'],
     ['its base64 form', `x ${Buffer.from(KEY).toString('base64')} y`, 'x [redacted] y'],
     ['its base64url form', Buffer.from(KEY).toString('base64url'), '[redacted]'],
     ['its JSON form', JSON.stringify({ a: 'pass"word\\1' }), '{"a":"[redacted]"}'],

@@ -223,6 +223,59 @@ describe('matching', () => {
     expect(deniedBy(['curl', '*'], analyzeCommand(command))).toBe(true);
   });
 
+  it.each([
+    'npx curl x',
+    'npm exec -c "curl x"',
+    'setarch -R curl x',
+    '/lib64/ld-linux-x86-64.so.2 /usr/bin/curl x',
+    "tar -I 'curl x' -cf a f",
+    "tar --checkpoint-action=exec='curl x' --checkpoint=1 -cf a f",
+    'ssh h curl x',
+    "ssh -oProxyCommand='curl x' h",
+    `python3 -c 'import os; os.system("curl x")'`,
+    "vim -c '!curl x'",
+    "man -P 'curl x' ls",
+    'rg --pre curl x',
+    'fd -x curl {}',
+    'cp /usr/bin/curl c; ./c x',
+    'hash -p /usr/bin/curl ls; ls x',
+    "mapfile -C 'curl x' -c 1 < f",
+    "at now <<< 'curl x'",
+    "echo 'curl x' | at now",
+    'enable -f ./f.so x',
+    "test -v 'a[$(curl x)]'",
+    "[[ 'a[$(curl x)]' -eq 0 ]]",
+    "printf -v 'a[$(curl x)]' x",
+    "x='a[$(curl x)]'; echo $((x))",
+    `x='$(curl x)'; echo "\${x@P}"`,
+    "GIT_EXTERNAL_DIFF='curl x' git diff",
+    "A=b GIT_SSH_COMMAND='curl x' git fetch",
+    'BASH_ENV=./f bash -c ls',
+    'git grep -Ocurl x',
+    'git grep --open-files-in-pager=curl x',
+    "git fetch 'ext::curl x'",
+    "git clone --upload-pack='curl x' . y",
+    "git clone -u 'curl x' . y",
+    "git clone -c core.sshCommand='curl x' ssh://h/x",
+    "git push --receive-pack 'curl x' .",
+    "git config alias.x '!curl x'",
+  ])('a rule against curl may be about: %s', (command) => {
+    expect(mayBeDeniedBy(['curl', '*'], analyzeCommand(command))).toBe(true);
+  });
+
+  it.each([
+    './configure --with-curl',
+    'npm run curl-test',
+    'node fetch.js https://curl.se',
+    'git commit -m "use curl"',
+    'git add curl',
+    'CI=1 npm test',
+    'rm curl',
+    "awk '{ print $1 }' f",
+  ])('a rule against curl is not about: %s', (command) => {
+    expect(mayBeDeniedBy(['curl', '*'], analyzeCommand(command))).toBe(false);
+  });
+
   it.each(['echo curl x', "echo 'curl x'", 'curlx', 'ls curl', 'command -v curl', 'grep curl x'])(
     'a rule against curl does not cover: %s',
     (command) => {
