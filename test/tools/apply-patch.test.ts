@@ -447,6 +447,58 @@ describe('a unified diff', () => {
     expect(await outcome(before, patch)).toBe(after);
   });
 
+  // Only git's own "rename from" and "rename to" move a file: other diffs may have two names for one.
+  it.each<[string, Files, string, string]>([
+    [
+      'a file and what was kept of it before',
+      { f: 'work of hours\n', 'f.orig': 'a\n' },
+      '--- f.orig\t2026-01-01 00:00:00\n+++ f\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'two trees beside each other',
+      { 'old/f': 'a\n', 'new/f': 'b\n' },
+      '--- old/f\n+++ new/f\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'a name under diff --git and another below it',
+      { f: 'a\n', g: 'a\n' },
+      'diff --git a/f b/f\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'a move to where a file is',
+      { f: 'a\n', g: 'precious\n' },
+      'diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n',
+      'already-exists',
+    ],
+    [
+      'a copy to where a file is',
+      { f: 'a\n', g: 'precious\n' },
+      'diff --git a/f b/g\nsimilarity index 100%\ncopy from f\ncopy to g\n',
+      'already-exists',
+    ],
+  ])('is refused with %s', async (_, before, patch, code) => {
+    const done = await apply(before, patch);
+    expect([done.code, done.files]).toEqual([code, before]);
+  });
+
+  it.each([['--- a/f\n+++ f\n'], ['--- f\n+++ b/f\n'], ['diff --git a/f b/f\n--- a/f\n+++ f\n']])(
+    'is about one file where only one of its names has a prefix: %j',
+    async (names) => {
+      expect(await outcome('a\n', `${names}@@ -1 +1 @@\n-a\n+A\n`)).toBe('A\n');
+    },
+  );
+
+  it('comes as a mail too, with the signature of git below it', async () => {
+    const mail = `From 0123 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n f | 2 +-\n 1 file changed\n\n`;
+    const body = 'diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n';
+    expect(await outcome('a\nb\n', `${mail}${body}-- \n2.39.5\n\n`)).toBe('A\nb\n');
+    // A line of a file that looks like it.
+    expect(await outcome('a\n- \n', '--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n a\n-- \n')).toBe('a\n');
+  });
+
   it('of git does what git does, in all that it can say', async () => {
     const place = await bench({
       keep: '1\n2\n3\n',

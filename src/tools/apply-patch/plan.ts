@@ -143,7 +143,7 @@ async function update(
   stateOf: StateOf,
   workspace: Workspace,
 ): Promise<Done> {
-  const { path, moveTo, hunks, isCopy = false, executable } = section;
+  const { path, moveTo, hunks, isCopy = false, mayReplace = true, executable } = section;
   const source = await stateOf(path);
   const { shown } = source.location;
   const bytes = await contentOf(source);
@@ -155,6 +155,12 @@ async function update(
     source.bytes = after;
     if (executable !== undefined) source.executable = executable;
     return { kind: 'changed', shown, reports, change };
+  }
+  if (target.bytes !== null && !mayReplace) {
+    throw new ToolFailure(
+      'already-exists',
+      `${target.location.shown} is there already, and the diff says that it is new.`,
+    );
   }
   target.bytes = after;
   const attributes = source.attributes ?? (await attributesOf(source));
