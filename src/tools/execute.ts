@@ -5,9 +5,8 @@
 import { DeadlineError, messageOf } from '../errors.js';
 import type { ApprovalQuestion, ApprovalVerdict, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
-import { hasInvisible } from '../permissions/always-ask.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
-import { madeVisible } from '../permissions/visible.js';
+import { hasInvisible, madeVisible } from '../permissions/visible.js';
 import { untilAborted } from './abort.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';

@@ -127,12 +127,17 @@ describe('alwaysAskReason', () => {
     'echo \u001b[8m hidden',
     'echo \u202e txt',
     'ls\u2028rm x',
+    'echo \u3164',
+    'echo a\u{e0101}\u{e0102}',
+    'echo a\ufe0f\u034f',
+    'echo \u2800x',
   ])('asks for %j', (command) => {
     expect(alwaysAskReason(command)).toEqual(expect.any(String));
   });
 
   it.each([
     'npm test',
+    "git commit -m '⚠️ breaks it'",
     'npm run build && npm test',
     'rm build/out.js',
     'rm -f out.js',
