@@ -3,6 +3,7 @@ import { chmod, link, mkdir, readdir, readFile, readlink, stat, symlink, writeFi
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { applyPatchTool } from '../../src/tools/apply-patch/tool.js';
+import { readFileTool } from '../../src/tools/read-file/tool.js';
 import { bench } from './bench.js';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -303,6 +304,21 @@ describe('files', () => {
     const patch = wrapped('*** Add File: f', '+// ... rest of the code ...');
     expect(await outcome('a\n', patch)).toBe('! placeholder');
     expect((await apply({}, patch)).ok).toBe(true);
+  });
+
+  it.each([
+    ['replaced', wrapped('*** Add File: f', '+new')],
+    ['deleted', wrapped('*** Delete File: f')],
+    ['moved over', wrapped('*** Update File: g', '*** Move to: f', '@@', '-g', '+G')],
+  ])('are not %s as a whole where they changed since they were read', async (_, patch) => {
+    const { call, put, root } = await bench({ f: 'a\n', g: 'g\n' });
+    await call(readFileTool, { path: 'f' });
+    await put('f', 'of a person\n');
+    for (const _ of ['first', 'again'])
+      expect(await call(applyPatchTool, { patch })).toMatchObject({ ok: false, code: 'changed-on-disk' });
+    expect(await treeOf(root)).toEqual({ f: 'of a person\n', g: 'g\n' });
+    await call(readFileTool, { path: 'f' });
+    expect(await call(applyPatchTool, { patch })).toMatchObject({ ok: true });
   });
 
   it('of any kind can be deleted', async () => {
