@@ -1,6 +1,7 @@
 /** What `fetch_url` makes of what a server says; whom it may ask is tested in `fetch-guard.test.ts`. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { clean } from '../../src/tools/clean.js';
 import { mayCarry } from '../../src/tools/fetch-url/exchange.js';
 import { createFetchUrlTool } from '../../src/tools/fetch-url/tool.js';
 import type { ToolContext } from '../../src/tools/types.js';
@@ -324,6 +325,15 @@ describe('a request', () => {
         },
       },
     ]);
+  });
+
+  it('may have CRLF and control characters in its body, which are no key', async () => {
+    const mask = (text: string) => clean(text).replaceAll('the-key', '[redacted]');
+    const { fetch, web } = await site({ '/': { body: 'ok' } }, { context: { mask } });
+    const body = 'a\r\nb\u001b[1m\u200b';
+    expect(await fetch('/', { method: 'POST', body })).toMatchObject({ ok: true });
+    expect(web.seen[0]?.body).toBe(body);
+    expect(await fetch('/', { method: 'POST', body: 'a\r\nthe-\u200bkey' })).toMatchObject({ code: 'secret' });
   });
 
   it('keeps no cookies', async () => {

@@ -7,7 +7,7 @@ import { clean } from '../clean.js';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
 import type { Content } from './content.js';
 import type { Asked, Exchanged } from './exchange.js';
-import { readRequest } from './request.js';
+import { holdsKey, readRequest } from './request.js';
 import { canonicalUrl, type Resolve, readTarget, type Target } from './target.js';
 import doc from './tool.md';
 
@@ -38,7 +38,7 @@ export function createFetchUrlTool(options: FetchOptions = {}): Tool {
   const { allowHosts = [], timeLimitMs = TIME_LIMIT_MS } = options;
   const read = (input: Input, { mask }: ToolContext) => {
     const target = readTarget(input.url.trim(), allowHosts);
-    if (mask(target.url.href) !== target.url.href)
+    if (holdsKey(target.url.href, mask))
       throw new ToolFailure('secret', 'The URL holds a key of the person. It was not sent.');
     return { target, asked: readRequest(input, mask) };
   };
