@@ -68,9 +68,13 @@ function answerOf(line: string, { rule, storedRule }: ApprovalQuestion): Approva
   return message === undefined ? 'no' : { answer: 'no', message };
 }
 
-/** Control and direction characters made visible: what is approved is what is read. */
+/** What is not seen, as in `permissions/visible.ts`, and blanks that are not the one of the keyboard. */
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800]|(?! )\p{Zs}|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]/gu;
+
+/** Unseen characters made visible: what is approved is what is read. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
+  return text.replace(UNSEEN, (character) => {
     if (character === '\n') return '⏎\n  ';
     if (character === '\t') return character;
     return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;

@@ -10,6 +10,7 @@ import { windowsAskReason } from './always-ask-windows.js';
 import { programDanger, programDestroys } from './always-ask-words.js';
 import { analyzeCommand, type SimpleCommand } from './shell-analysis.js';
 import { hasUnreadableProgram } from './shell-match.js';
+import { hasInvisible } from './visible.js';
 
 const MAX_CHARACTERS = 10_000; // longer ones nobody reads, and the scan would take its time.
 
@@ -41,11 +42,6 @@ export function destroysWork(command: string): boolean {
   const { commands, opaque } = analysis;
   if (opaque !== undefined || hasUnreadableProgram(analysis)) return true;
   return commands.some(({ words, spelled }) => programDestroys(words, spelled) || gitDestroys(words));
-}
-
-/** Whether a text holds control, direction or other characters that are not shown as they are. */
-export function hasInvisible(text: string): boolean {
-  return /[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/u.test(text);
 }
 
 function dangerOf({ words, spelled, redirects }: SimpleCommand): string | undefined {

@@ -1,12 +1,12 @@
 /** What would allow a request on the command line: flags, and the rules that can be given to them. */
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { hasInvisible } from './always-ask.js';
 import { specFor } from './path-glob.js';
 import type { Place } from './place.js';
 import { commandsOf, hostOf, isAtRoot, namesVeryCommand, ruleAllows, unreadShell } from './rule-match.js';
 import { parseRuleList } from './rules.js';
 import { quoteWord } from './shell-words.js';
 import type { HowToAllow, Request, Rule, RuleSet } from './types.js';
+import { hasInvisible } from './visible.js';
 
 const MAX_HINT_CHARACTERS = 200; // a longer command is not said twice.
 const ONLY_A_PERSON = 'Only a person at a terminal can allow it.';

@@ -1,5 +1,5 @@
 /** The rules that a question offers: for the session, and for good. */
-import { hasInvisible } from './always-ask.js';
+
 import { exactRule } from './command-hint.js';
 import { specFor } from './path-glob.js';
 import type { Place } from './place.js';
@@ -9,6 +9,7 @@ import { parseRule, sessionRule } from './rules.js';
 import { analyzeCommand } from './shell-analysis.js';
 import { mayBeStored } from './storable.js';
 import type { Request } from './types.js';
+import { hasInvisible } from './visible.js';
 
 /** The rule that "this session" would add: for the very command or host, else for the tool. */
 export function ruleForSession(request: Request, place: Place): string | undefined {

@@ -6,14 +6,8 @@ import { messageOf } from '../errors.js';
 import type { ToolCall, ToolResult } from '../kernel/types.js';
 import { ABORT_GRACE_MS, untilAborted } from '../tools/abort.js';
 import { DEFAULT_ATTEMPTS } from '../tools/attempts.js';
-import {
-  describeSubjects,
-  type Executed,
-  executeCall,
-  type PreparedCall,
-  prepareCall,
-  RESULT_LIMIT_BYTES,
-} from '../tools/execute.js';
+import { describeSubjects } from '../tools/describe-subjects.js';
+import { type Executed, executeCall, type PreparedCall, prepareCall, RESULT_LIMIT_BYTES } from '../tools/execute.js';
 import { LONGEST_TIMER_MS } from '../tools/timers.js';
 import type { Effect, ToolOutput } from '../tools/types.js';
 import {

@@ -2,16 +2,17 @@
  * Runs one tool call: reads its arguments, asks the policy, asks the person, runs it. Every way it can go ends in a
  * result for the model; nothing is thrown. Order and concurrency of calls are `runtime/round.ts`'s.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { DeadlineError, messageOf } from '../errors.js';
 import type { ApprovalQuestion, ApprovalVerdict, Display, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
-import { hasInvisible } from '../permissions/always-ask.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
-import { madeVisible } from '../permissions/visible.js';
+import { hasInvisible, madeVisible } from '../permissions/visible.js';
 import { untilAborted } from './abort.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
 import { checkedDisplay, checkedSubjects } from './check-output.js';
+import { describeSubjects } from './describe-subjects.js';
 import { keepWhole } from './keep-whole.js';
 import type { AdvertisedTool } from './spec.js';
 import { cutMiddle, joinCut } from './truncate.js';
@@ -57,6 +58,9 @@ export type ExecuteOptions = {
   /** May change what the tool gave back, before anyone is told of it. */
   readonly review?: (output: ToolOutput) => ToolOutput;
 };
+
+const MAX_QUESTIONS = 3; // About one change, whose file does not stay as it was shown.
+const KEEPS_CHANGING = 'Not run: what it would change goes on changing while the person is asked. Read it again.';
 
 /** No tool's result may fill the window by itself; each tool cuts more wisely, and earlier, on its own. */
 export const RESULT_LIMIT_BYTES = 20_000;
@@ -170,19 +174,6 @@ function titleOf({ tool, input, subjects, problem }: PreparedCall): string {
   return describeSubjects(subjects);
 }
 
-/** What a call is about, for people: its path, its command and where that starts, or its URL. */
-export function describeSubjects(subjects: readonly Subject[]): string {
-  return subjects
-    .map((subject) => {
-      if (subject.kind === 'path') return subject.path;
-      if (subject.kind === 'command')
-        return subject.cwd === '.' ? subject.command : `${subject.command} (in ${subject.cwd})`;
-      return subject.kind === 'url' ? subject.url : '';
-    })
-    .filter((text) => text !== '')
-    .join(', ');
-}
-
 type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied' | 'durationMs' | 'attempts' | 'onlyReads'>;
 
 const notRun = (output: Unrun): Judged => ({ ...output, ran: false, durationMs: 0, attempts: 0 });
@@ -236,18 +227,31 @@ async function judge(
 ): Promise<Judged | undefined> {
   if (decision.kind === 'allow') return undefined;
   if (decision.kind === 'deny') return refusal(decision.rule, decision.reason);
-  let display: Display | undefined;
-  try {
-    display = checkedDisplay(await untilAborted(options.context.signal, tool.preview?.(input, options.context)));
-  } catch (thrown) {
+  let shown = await whatToShow(tool, input, options.context);
+  for (let asked = 1; ; asked++) {
+    if ('unrun' in shown) return shown.unrun;
+    const question = questionOf(decision, request, call, shown.display);
+    const verdict = await options.approve(question, () => options.decide(request));
     if (options.context.signal.aborted) return interrupted;
-    // What can't succeed need not be asked for.
-    return notRun(failureOf(thrown, tool.name, options.context.signal));
+    if (verdict.answer === 'no') return refusedBy(verdict);
+    if (shown.display?.kind !== 'diff' && shown.display?.kind !== 'diffs') return undefined;
+    // A question may stand for long: the person agreed to what was shown, not to what it would be by now.
+    const now = await whatToShow(tool, input, options.context);
+    if (isDeepStrictEqual(now, shown)) return undefined;
+    if (asked === MAX_QUESTIONS) return notRun({ ok: false, code: 'changed-on-disk', output: KEEPS_CHANGING });
+    shown = now;
   }
-  const question = questionOf(decision, request, call, display);
-  const verdict = await options.approve(question, () => options.decide(request));
-  if (options.context.signal.aborted) return interrupted;
-  return verdict.answer === 'no' ? refusedBy(verdict) : undefined;
+}
+
+type Shown = { readonly display: Display | undefined } | { readonly unrun: Judged };
+
+/** What the person is shown; a call that can't succeed need not be asked for. */
+async function whatToShow(tool: Tool, input: unknown, context: ToolContext): Promise<Shown> {
+  try {
+    return { display: checkedDisplay(await untilAborted(context.signal, tool.preview?.(input, context))) };
+  } catch (thrown) {
+    return { unrun: context.signal.aborted ? interrupted : notRun(failureOf(thrown, tool.name, context.signal)) };
+  }
 }
 
 function questionOf(

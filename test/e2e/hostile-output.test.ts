@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { calls, says } from '../fixtures/model-server.js';
 import { makePlace } from './place.js';
-import { atTerminal } from './pseudo-terminal.js';
+import { atTerminal, KEYS } from './pseudo-terminal.js';
 import { lastResult, resultsIn } from './reading.js';
-import { play, serve } from './support.js';
+import { play, serve, until } from './support.js';
 
 const ESC = '\u001b';
 const HOSTILE = [
@@ -48,5 +48,26 @@ describe('output that holds control sequences', () => {
     expect(run.raw()).toContain('hidden');
     expect(ACTING.exec(run.raw())?.[0]).toBeUndefined();
     expect(run.raw()).not.toContain(`${ESC}[8m`);
+  });
+});
+
+describe('a question about a file', () => {
+  it('shows what can not be seen of its name and of all that changes, and writes just that', async () => {
+    const path = 'photo_\u202egnp.sh';
+    const unseen = [...'\u200b\u2060\u00a0\u3164\u115f\u034f\u2800\u180e\ufe0f', '\u{e0041}', '\u{e0100}', '\u{e0fff}'];
+    const content = `safe${unseen.join('')}end\u001b[2K\rhidden\n❤️ stays\n`;
+    const place = makePlace();
+    const server = await serve([calls('write_file', { path, content }), says('ok')]);
+    const run = atTerminal(['coder', 'x'], { place, server, columns: 200 });
+    await until('it asks', () => run.screen().includes('Allow?'));
+    const shown = run.screen();
+    run.type(`y${KEYS.enter}`);
+    await run.ended;
+
+    const numbers = unseen.map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+    expect(shown).toContain(`safe${numbers.join('')}end\\u{1b}[2K\\u{d}hidden`);
+    expect(shown).toContain('photo_\\u{202e}gnp.sh');
+    expect(shown).toContain('❤️ stays');
+    expect(place.read(path)).toBe(content);
   });
 });

@@ -127,6 +127,10 @@ describe('alwaysAskReason', () => {
     'echo \u001b[8m hidden',
     'echo \u202e txt',
     'ls\u2028rm x',
+    'echo \u3164',
+    'echo a\u{e0101}\u{e0102}',
+    'echo a\ufe0f\u034f',
+    'echo \u2800x',
   ])('asks for %j', (command) => {
     expect(alwaysAskReason(command)).toEqual(expect.any(String));
   });
@@ -174,6 +178,7 @@ describe('alwaysAskReason', () => {
     'python3 clean.py',
     'f() { a | b; }; f',
     'git fetch --prune',
+    "git commit -m '⚠️ breaks it'",
     'npm run build && npm test',
     'rm build/out.js',
     'rm -f out.js',

@@ -3,6 +3,7 @@ import { chmod, link, mkdir, readdir, readFile, readlink, stat, symlink, writeFi
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { applyPatchTool } from '../../src/tools/apply-patch/tool.js';
+import { readFileTool } from '../../src/tools/read-file/tool.js';
 import { bench } from './bench.js';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -305,6 +306,21 @@ describe('files', () => {
     expect((await apply({}, patch)).ok).toBe(true);
   });
 
+  it.each([
+    ['replaced', wrapped('*** Add File: f', '+new')],
+    ['deleted', wrapped('*** Delete File: f')],
+    ['moved over', wrapped('*** Update File: g', '*** Move to: f', '@@', '-g', '+G')],
+  ])('are not %s as a whole where they changed since they were read', async (_, patch) => {
+    const { call, put, root } = await bench({ f: 'a\n', g: 'g\n' });
+    await call(readFileTool, { path: 'f' });
+    await put('f', 'of a person\n');
+    for (const _ of ['first', 'again'])
+      expect(await call(applyPatchTool, { patch })).toMatchObject({ ok: false, code: 'changed-on-disk' });
+    expect(await treeOf(root)).toEqual({ f: 'of a person\n', g: 'g\n' });
+    await call(readFileTool, { path: 'f' });
+    expect(await call(applyPatchTool, { patch })).toMatchObject({ ok: true });
+  });
+
   it('of any kind can be deleted', async () => {
     const { ok, files, display } = await apply({ f: Buffer.from('a\0b'), g: 'g' }, wrapped('*** Delete File: f'));
     expect([ok, files]).toEqual([true, { g: 'g' }]);
@@ -445,6 +461,58 @@ describe('a unified diff', () => {
     ['to outside', 'a\n', '--- a/../out/f\n+++ b/../out/f\n@@ -1 +1 @@\n-a\n+A\n', '! outside-workspace'],
   ])('is applied %s', async (_, before, patch, after) => {
     expect(await outcome(before, patch)).toBe(after);
+  });
+
+  // Only git's own "rename from" and "rename to" move a file: other diffs may have two names for one.
+  it.each<[string, Files, string, string]>([
+    [
+      'a file and what was kept of it before',
+      { f: 'work of hours\n', 'f.orig': 'a\n' },
+      '--- f.orig\t2026-01-01 00:00:00\n+++ f\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'two trees beside each other',
+      { 'old/f': 'a\n', 'new/f': 'b\n' },
+      '--- old/f\n+++ new/f\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'a name under diff --git and another below it',
+      { f: 'a\n', g: 'a\n' },
+      'diff --git a/f b/f\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+A\n',
+      'bad-patch',
+    ],
+    [
+      'a move to where a file is',
+      { f: 'a\n', g: 'precious\n' },
+      'diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n',
+      'already-exists',
+    ],
+    [
+      'a copy to where a file is',
+      { f: 'a\n', g: 'precious\n' },
+      'diff --git a/f b/g\nsimilarity index 100%\ncopy from f\ncopy to g\n',
+      'already-exists',
+    ],
+  ])('is refused with %s', async (_, before, patch, code) => {
+    const done = await apply(before, patch);
+    expect([done.code, done.files]).toEqual([code, before]);
+  });
+
+  it.each([['--- a/f\n+++ f\n'], ['--- f\n+++ b/f\n'], ['diff --git a/f b/f\n--- a/f\n+++ f\n']])(
+    'is about one file where only one of its names has a prefix: %j',
+    async (names) => {
+      expect(await outcome('a\n', `${names}@@ -1 +1 @@\n-a\n+A\n`)).toBe('A\n');
+    },
+  );
+
+  it('comes as a mail too, with the signature of git below it', async () => {
+    const mail = `From 0123 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n f | 2 +-\n 1 file changed\n\n`;
+    const body = 'diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n';
+    expect(await outcome('a\nb\n', `${mail}${body}-- \n2.39.5\n\n`)).toBe('A\nb\n');
+    // A line of a file that looks like it.
+    expect(await outcome('a\n- \n', '--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n a\n-- \n')).toBe('a\n');
   });
 
   it('of git does what git does, in all that it can say', async () => {

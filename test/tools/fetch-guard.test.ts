@@ -185,6 +185,27 @@ describe('with a proxy', () => {
     expect({ web: web.connections(), proxy: proxy.seen }).toEqual({ web: 0, proxy: [] });
   });
 
+  it.each([
+    'metadata.google.internal',
+    'metadata',
+    'instance-data',
+    'printer.local',
+    'router.home.arpa',
+    'nas.lan',
+    'db.corp',
+    'a.localdomain',
+    'wiki.intranet',
+    'x.onion',
+  ])('a name that can only be of a private network is not left to it: %s', async (host) => {
+    const web = await serveWeb({ '/': SECRET });
+    const { proxy, network } = await behindProxy(web.port);
+    const { resolve } = names({});
+    expect(await fetchFrom(`http://${host}/`, { network, resolve })).toMatchObject({ code: 'blocked-host' });
+    expect(proxy.seen).toEqual([]);
+    // The person may know better.
+    expect((await fetchFrom(`http://${host}/`, { network, resolve, allowHosts: [host] })).output).toContain('SECRET');
+  });
+
   it('a name that only the proxy knows is left to it', async () => {
     const web = await serveWeb({ '/a': { body: 'by proxy' } });
     const { proxy, network } = await behindProxy(web.port);

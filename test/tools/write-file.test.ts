@@ -1,5 +1,6 @@
 import { chmod, mkdir, stat, symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { readFileTool } from '../../src/tools/read-file/tool.js';
 import { writeFileTool } from '../../src/tools/write-file/tool.js';
 import { bench } from './bench.js';
 
@@ -155,6 +156,20 @@ describe('write_file', () => {
       added: 1,
       removed: 1,
     });
+  });
+
+  it('leaves a file alone that changed since it was read or written, until it is read again [pain 44]', async () => {
+    const { call, put, text } = await bench({ f: 'a\n' });
+    const write = () => call(writeFileTool, { path: 'f', content: 'whole\n' });
+    await call(readFileTool, { path: 'f' });
+    await put('f', 'a\nof a person\n');
+    for (const _ of ['first', 'again']) expect(await write()).toMatchObject({ ok: false, code: 'changed-on-disk' });
+    expect(await text('f')).toBe('a\nof a person\n');
+    await call(readFileTool, { path: 'f' });
+    expect(await write()).toMatchObject({ ok: true });
+    await put('f', 'of a person\n');
+    expect(await call(writeFileTool, { path: 'f', content: 'other\n' })).toMatchObject({ code: 'changed-on-disk' });
+    expect(await text('f')).toBe('of a person\n');
   });
 
   it('makes folders, keeps mode and link, and stays inside', async () => {

@@ -19,13 +19,20 @@ export function parseUnified(lines: readonly string[]): readonly Section[] {
   let files: readonly StructuredPatch[];
   try {
     // A fence or a heredoc around it says nothing.
-    files = parsePatch(lines.filter((line) => !/^(```|<<)/.test(line)).join('\n'));
+    files = parsePatch(withoutSignature(lines.filter((line) => !/^(```|<<)/.test(line))).join('\n'));
   } catch (thrown) {
     throw bad(`${messageOf(thrown)}. The "*** Begin Patch" format needs no line numbers and counts.`);
   }
   const sections = files.filter((file) => file.oldFileName !== undefined || file.hunks.length > 0).map(toSection);
   if (sections.length === 0) throw bad('it has no files.');
   return sections;
+}
+
+/** What `git format-patch` puts at the end of a mail: `-- ` and its version. */
+function withoutSignature(lines: readonly string[]): readonly string[] {
+  const last = lines.findLastIndex((line) => line.trim() !== '');
+  const isSignature = lines[last - 1]?.trimEnd() === '--' && /^\d+\.\d/.test(lines[last] ?? '');
+  return isSignature ? lines.slice(0, last - 1) : lines;
 }
 
 function toSection(file: StructuredPatch): Section {
@@ -45,12 +52,17 @@ function toSection(file: StructuredPatch): Section {
     return { kind: 'add', path: to, content: contentOf(hunks, to), mayReplace: false, ...executable };
   }
   const isMoved = from !== to;
+  if (isMoved && !file.isRename && !file.isCopy) {
+    throw bad(
+      `it has two names for one file, ${from} and ${to}. Give the same one twice; to move a file, use "rename from" and "rename to" as git does.`,
+    );
+  }
   if (!isMoved && hunks.length === 0 && file.newMode === undefined) throw bad(`${to} has no hunks.`);
   return {
     kind: 'update',
     path: from,
     hunks,
-    ...(isMoved && { moveTo: to }),
+    ...(isMoved && { moveTo: to, mayReplace: false }),
     ...(file.isCopy && { isCopy: true }),
     ...executable,
   };
@@ -61,9 +73,16 @@ function namesOf(file: StructuredPatch): { readonly from: string | undefined; re
   const [old, fresh] = [file.oldFileName, file.newFileName];
   if (old === undefined || fresh === undefined) throw bad('a hunk has no "--- PATH" and "+++ PATH" lines before it.');
   const [isNew, isGone] = [file.isCreate || old === NO_FILE, file.isDelete || fresh === NO_FILE];
-  const isPrefixed = (old === NO_FILE || old.startsWith('a/')) && (fresh === NO_FILE || fresh.startsWith('b/'));
-  const bare = (name: string) => (isPrefixed ? name.slice(2) : name);
-  return { from: isNew ? undefined : bare(old), to: isGone ? undefined : bare(fresh) };
+  const [bareOld, bareFresh] = [withoutPrefix(old, 'a/'), withoutPrefix(fresh, 'b/')];
+  const isPrefixed = (old === NO_FILE || bareOld !== old) && (fresh === NO_FILE || bareFresh !== fresh);
+  // Some put the prefix before one of two names only.
+  const isHalfPrefixed = !file.isRename && !file.isCopy && old !== fresh && bareOld === bareFresh;
+  const [from, to] = isPrefixed || isHalfPrefixed ? [bareOld, bareFresh] : [old, fresh];
+  return { from: isNew ? undefined : from, to: isGone ? undefined : to };
+}
+
+function withoutPrefix(name: string, prefix: string): string {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
 function toHunk({ oldStart, oldLines, newStart, newLines, lines }: StructuredPatchHunk, path: string): Hunk {

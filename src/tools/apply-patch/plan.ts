@@ -7,6 +7,7 @@ import { missingFile } from '../near-names.js';
 import { omissionLine } from '../omission.js';
 import { decodeText, encodeText, type TextFile } from '../text-file.js';
 import { ToolFailure } from '../types.js';
+import { refuseUnseen } from '../unseen-change.js';
 import type { FileChange, Location, Workspace } from '../workspace.js';
 import { type PatchedText, patchText } from './patch-text.js';
 import type { Section } from './sections.js';
@@ -30,6 +31,8 @@ export type Plan = { readonly changes: readonly FileChange[]; readonly done: rea
 type FileState = {
   readonly location: Location;
   readonly original: Buffer | null;
+  /** Refuses the whole file to a section that did not say what it has, where it is not what the model last saw. */
+  readonly refuseUnseen: () => void;
   bytes: Buffer | null;
   attributes?: NonNullable<FileChange['attributes']>;
   executable?: boolean;
@@ -62,12 +65,14 @@ export async function planPatch(
 }
 
 async function readState(location: Location, workspace: Workspace): Promise<FileState> {
+  const known = workspace.knownHash(location);
   try {
     const bytes = await workspace.read(location, MAX_FILE_BYTES);
-    return { location, original: bytes, bytes };
+    const refuse = () => refuseUnseen(workspace, location, { known, bytes });
+    return { location, original: bytes, bytes, refuseUnseen: refuse };
   } catch (thrown) {
     if (!(thrown instanceof ToolFailure) || thrown.code !== 'file-missing') throw thrown;
-    return { location, original: null, bytes: null };
+    return { location, original: null, bytes: null, refuseUnseen: () => undefined };
   }
 }
 
@@ -106,6 +111,7 @@ function add(section: Extract<Section, { kind: 'add' }>, state: FileState): Done
   const before = state.bytes;
   if (before !== null && !section.mayReplace)
     throw new ToolFailure('already-exists', `${shown} is there already, and the diff says that it is new.`);
+  if (before !== null) state.refuseUnseen();
   const old = before === null ? undefined : textOrUndefined(before, shown);
   const omission = before === null ? undefined : omissionLine(section.content, old?.text ?? '');
   if (omission !== undefined) {
@@ -132,7 +138,7 @@ async function remove(section: Extract<Section, { kind: 'delete' }>, state: File
       section.hunks.length === 0 ? bytes.toString() : patchText(decodeText(bytes, shown), section.hunks, shown).text;
     if (rest !== '')
       throw new ToolFailure('not-found', `${shown} has more in it than the diff takes away, so it was not deleted.`);
-  }
+  } else state.refuseUnseen();
   forget(state);
   const old = textOrUndefined(bytes, shown);
   return { kind: 'deleted', shown, reports: [], change: old && wholeChange(shown, old.text, '') };
@@ -143,7 +149,7 @@ async function update(
   stateOf: StateOf,
   workspace: Workspace,
 ): Promise<Done> {
-  const { path, moveTo, hunks, isCopy = false, executable } = section;
+  const { path, moveTo, hunks, isCopy = false, mayReplace = true, executable } = section;
   const source = await stateOf(path);
   const { shown } = source.location;
   const bytes = await contentOf(source);
@@ -156,6 +162,13 @@ async function update(
     if (executable !== undefined) source.executable = executable;
     return { kind: 'changed', shown, reports, change };
   }
+  if (target.bytes !== null && !mayReplace) {
+    throw new ToolFailure(
+      'already-exists',
+      `${target.location.shown} is there already, and the diff says that it is new.`,
+    );
+  }
+  if (target.bytes !== null) target.refuseUnseen();
   target.bytes = after;
   const attributes = source.attributes ?? (await attributesOf(source));
   if (attributes !== undefined) target.attributes = attributes;

@@ -35,6 +35,8 @@ export type Section =
       readonly path: string;
       readonly hunks: readonly Hunk[];
       readonly moveTo?: string;
+      /** Whether a file that is there is replaced by what is moved; it is by default. */
+      readonly mayReplace?: boolean;
       /** The change goes to `moveTo`, and the file at `path` stays as it is. */
       readonly isCopy?: boolean;
       readonly executable?: boolean;

@@ -55,7 +55,8 @@ export async function exchange(first: Target, asked: Asked, around: Surroundings
     const becomesGet = changesToGet(response.status, method);
     const isElsewhere = next.host !== target.host;
     // Nobody was asked about the other host, and what was to be sent was meant for this one.
-    if (isElsewhere && ((!becomesGet && body !== undefined) || !around.mayGoOn(next.url.href, target)))
+    const keepsBody = !becomesGet && body !== undefined;
+    if ((keepsBody && !mayCarry(target.url, next.url)) || (isElsewhere && !around.mayGoOn(next.url.href, target)))
       return { ...got, leadsTo: next.url.href };
     response.release();
     if (becomesGet) {
@@ -66,6 +67,11 @@ export async function exchange(first: Target, asked: Asked, around: Surroundings
     if (!keepsHeaders(target.url, next.url)) headers = {};
     target = next;
   }
+}
+
+/** A body goes neither to another host, nor in plain sight where it was not meant to. */
+export function mayCarry(from: URL, to: URL): boolean {
+  return from.hostname === to.hostname && (from.protocol === to.protocol || to.protocol === 'https:');
 }
 
 async function send(target: Target, { method, headers, body }: Asked, around: Surroundings): Promise<HttpResponse> {

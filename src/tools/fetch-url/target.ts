@@ -17,6 +17,9 @@ export type Target = {
 };
 
 const ALLOW_HINT = 'The person can allow a host with CHATCLI_FETCH_ALLOW_HOSTS.';
+/** Reserved by RFC 6761, 6762, 8375, 7686 and ICANN, or never given away since networks use them inside. */
+const INNER_DOMAIN =
+  /\.(?:localhost|localdomain|local|internal|intranet|private|home\.arpa|lan|home|corp|mail|invalid|onion)$/;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** A URL as it is sent, for the policy; what is none stays as it is. */
@@ -72,7 +75,11 @@ export async function addressesOf(
     if (isProxied) return undefined;
     throw none(cause);
   });
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    // Nobody here knows the address, so the name alone has to say that it is not an inner one.
+    if (!isAllowed && isInnerName(host)) throw blocked(host, 'a private network');
+    return undefined;
+  }
   if (found.length === 0) throw none();
   if (isAllowed) return found;
   for (const { address } of found) {
@@ -80,6 +87,11 @@ export async function addressesOf(
     if (closed !== undefined) throw blocked(`${host} (${address})`, closed);
   }
   return found;
+}
+
+/** A name that no public name server answers for: without a dot, or below a domain kept for inner use. */
+function isInnerName(host: string): boolean {
+  return !host.includes('.') || INNER_DOMAIN.test(host);
 }
 
 function blocked(host: string, range: string): ToolFailure {

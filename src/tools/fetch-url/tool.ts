@@ -7,7 +7,7 @@ import { clean } from '../clean.js';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
 import type { Content } from './content.js';
 import type { Asked, Exchanged } from './exchange.js';
-import { readRequest } from './request.js';
+import { holdsKey, readRequest } from './request.js';
 import { canonicalUrl, type Resolve, readTarget, type Target } from './target.js';
 import doc from './tool.md';
 
@@ -23,7 +23,6 @@ export type FetchOptions = {
 };
 
 const TIME_LIMIT_MS = 30_000;
-const SHOWN_BODY_LINES = 20;
 const ACCEPT = 'text/html, application/xhtml+xml, application/json, text/*;q=0.9, */*;q=0.5';
 
 const schema = z.object({
@@ -39,7 +38,7 @@ export function createFetchUrlTool(options: FetchOptions = {}): Tool {
   const { allowHosts = [], timeLimitMs = TIME_LIMIT_MS } = options;
   const read = (input: Input, { mask }: ToolContext) => {
     const target = readTarget(input.url.trim(), allowHosts);
-    if (mask(target.url.href) !== target.url.href)
+    if (holdsKey(target.url.href, mask))
       throw new ToolFailure('secret', 'The URL holds a key of the person. It was not sent.');
     return { target, asked: readRequest(input, mask) };
   };
@@ -128,8 +127,7 @@ function describeRequest({ method, headers, body }: Asked): Display | undefined 
   const size = body ? [`body of ${Buffer.byteLength(body)} bytes:`] : [];
   return {
     kind: 'lines',
-    lines: [method, ...fields, ...size, ...lines.slice(0, SHOWN_BODY_LINES)],
-    ...(lines.length > SHOWN_BODY_LINES && { omitted: lines.length - SHOWN_BODY_LINES }),
+    lines: [method, ...fields, ...size, ...lines],
   };
 }
 
@@ -138,7 +136,7 @@ function present(
   content: Content | undefined,
 ): ToolOutput {
   const { status } = response;
-  const type = clean(response.headers.get('content-type') ?? '').replace(/\s+/g, ' ') || 'no type';
+  const type = typeOf(response);
   const after = redirects === 0 ? '' : ` (after ${redirects} redirect${redirects === 1 ? '' : 's'})`;
   const head = [`${target.url.href}${after}`, [`HTTP ${status}`, type, ...(content?.notes ?? [])].join(' · ')];
   const display: Display = {
@@ -146,10 +144,8 @@ function present(
     lines: [[`HTTP ${status}`, type, ...(content ? [`${content.bytes} bytes`] : [])].join(' · ')],
   };
   if (leadsTo !== undefined) {
-    const output = [
-      ...head,
-      `It redirects to ${leadsTo}, another host. If that is where you want to go, fetch that URL.`,
-    ];
+    const which = new URL(leadsTo).hostname === target.url.hostname ? 'which is not encrypted' : 'another host';
+    const output = [...head, `It redirects to ${leadsTo}, ${which}. If that is where you want to go, fetch that URL.`];
     return { ok: false, code: 'redirected', output: output.join('\n'), display };
   }
   const outcome = response.ok || status === 304 ? { ok: true } : { ok: false, code: `http-${status}` };
@@ -165,6 +161,15 @@ function present(
     `[data ${mark} ends]`,
   ];
   return { ...outcome, output: [...head, ...body].join('\n'), display };
+}
+
+/** What stands in front of the fence can't be words of the site. */
+function typeOf(response: HttpResponse): string {
+  const [, type = '', charset] =
+    /^\s*([\w.+-]{1,60}\/[\w.+-]{1,80})\s*(?:$|;(?:.*?;)?\s*charset\s*=\s*"?([\w.:-]{1,40}))?/i.exec(
+      response.headers.get('content-type') ?? '',
+    ) ?? [];
+  return type === '' ? 'no type' : type + (charset === undefined ? '' : `; charset=${charset}`);
 }
 
 function headersOf({ headers }: HttpResponse): string {

@@ -8,6 +8,7 @@ import { changedSpan, diffDisplay, wholeDiff } from '../diff-display.js';
 import { omissionLine } from '../omission.js';
 import { decodeText, encodeText, hasLoneSurrogate, type TextFile, wideEncoding } from '../text-file.js';
 import { defineTool, type ToolContext, ToolFailure, type ToolOutput } from '../types.js';
+import { refuseUnseen } from '../unseen-change.js';
 import type { Location, WriteOptions } from '../workspace.js';
 import doc from './tool.md';
 
@@ -49,6 +50,7 @@ type Plan = {
 async function planWrite(location: Location, content: string, { workspace }: ToolContext): Promise<Plan> {
   const { shown } = location;
   refuseHalfCharacter(content);
+  const known = workspace.knownHash(location);
   const before = location.exists ? await readBefore(location, workspace) : null;
   const old = before === null ? EMPTY : describeOld(before, shown);
   refuseOmission(content, old.text ?? '', shown, before !== null);
@@ -61,6 +63,7 @@ async function planWrite(location: Location, content: string, { workspace }: Too
     const output = `${shown} already has this content; nothing was written.`;
     return { result: { ok: true, output }, preview: () => undefined };
   }
+  if (before?.isWhole === true) refuseUnseen(workspace, location, { known, bytes: before.head });
   const lines = countLines(text);
   const size = text === '' ? 'now empty' : `${counted(lines, 'line')}, ${counted(bytes.length, 'byte')}`;
   const notes = before === null ? [] : notesOn(old, text, keepsCrlf);

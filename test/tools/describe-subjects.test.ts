@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../../src/permissions/types.js';
-import { describeSubjects } from '../../src/tools/execute.js';
+import { describeSubjects } from '../../src/tools/describe-subjects.js';
 
 describe('describeSubjects', () => {
   it.each<[string, readonly Subject[], string]>([
