@@ -52,7 +52,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   const scan = await scanForSandbox(options.roots);
   const stubs = createStubs(options.stateFolder);
   await stubs.sweep();
-  const whole = { ...ground, secrets: scan.secrets };
+  const whole = { ...ground, secrets: scan.secrets, nested: scan.nested, bare: scan.bare };
   const sandbox = found.isSeatbelt
     ? seatbelt(found.file, whole, options)
     : bubblewrap(found.file, whole, options, stubs);
@@ -119,6 +119,8 @@ function groundOf({ roots, childEnvironment, ownFolders, network, readable }: Sa
     execPath: process.execPath,
     shown: readable,
     secrets: [],
+    nested: [],
+    bare: [],
     network,
   };
 }
@@ -202,7 +204,7 @@ function explain(cause: unknown): never {
 
 const SHOWN_LINKS = 3;
 
-function noticesOf({ hardLinks, isWhole }: Awaited<ReturnType<typeof scanForSandbox>>): string[] {
+function noticesOf({ hardLinks, isWhole, areNestedWhole }: Awaited<ReturnType<typeof scanForSandbox>>): string[] {
   const notices: string[] = [];
   if (hardLinks.length > 0) {
     const more = hardLinks.length > SHOWN_LINKS ? ` and ${hardLinks.length - SHOWN_LINKS} more` : '';
@@ -212,7 +214,11 @@ function noticesOf({ hardLinks, isWhole }: Awaited<ReturnType<typeof scanForSand
   }
   if (!isWhole)
     notices.push(
-      'The workspace is too big to be looked through whole: hard links and secret files deep in it are not known to the sandbox.',
+      'The workspace is too big to be looked through whole: hard links, secret files and repositories deep in it are not known to the sandbox.',
+    );
+  if (!areNestedWhole)
+    notices.push(
+      'There are too many repositories and settings deep in the workspace for the sandbox to protect them all.',
     );
   return notices;
 }
