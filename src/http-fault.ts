@@ -104,7 +104,7 @@ export function proxyRefusal(proxy: ProxyServer, target: string, status: number,
   const message = `The proxy ${hostAndPort(proxy.url)} did not let us through to ${target}: it answered ${answer}.`;
   const advice =
     status === 407
-      ? 'It asks for a name and a password that it knows: write the proxy as http://USER:PASSWORD@HOST:PORT.'
+      ? 'It asks for a name and a password that it knows: put them into the URL of the proxy, as in http://<user>:<password>@host:port.'
       : status < 500
         ? `Ask who runs the proxy to allow ${target}, or check that it is a proxy.`
         : `It could not reach ${target} itself.`;

@@ -57,6 +57,7 @@ export async function examine({ io, cwd, flags }: Subject): Promise<readonly Che
     ...('value' in loading ? configChecks(loading.value, env) : [loading.check('configuration')]),
     ...('value' in folders ? await folderChecks(folders.value) : [folders.check('folders')]),
     ...('value' in workspace ? [ok('workspace', workspace.value.root)] : [workspace.check('workspace')]),
+    ...(loaded === undefined ? [] : [trustCheck(loaded)]),
     await shellCheck(loaded?.config.shell, path, opened?.roots ?? []),
     await ripgrepCheck(opened, childEnvironment(env)),
     await programCheck('git', path, 'Without it changes can neither be shown by git nor committed.'),
@@ -86,6 +87,13 @@ function nodeCheck(): Check {
   const { node } = process.versions;
   if (Number(node.split('.')[0]) >= NODE_AT_LEAST) return ok('node', `${node} (${process.execPath})`);
   return problem('node', `${node} is too old`, `Install Node ${NODE_AT_LEAST} or newer.`);
+}
+
+function trustCheck({ trust: { root, isTrusted } }: LoadedConfig): Check {
+  return ok(
+    'trust',
+    isTrusted ? `${root} is trusted` : `${root} is not trusted: chatcli trust shows what that leaves out`,
+  );
 }
 
 /** Which provider a task would be sent to. Of keys only the names are told. */

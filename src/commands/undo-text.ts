@@ -68,7 +68,11 @@ export function resultText({ restored, conflicts, skipped, unchanged }: RestoreR
   return [
     ...restored.map(({ path, action, lines }) => `${pathIn(root, path)}: ${would}${DONE[action]}${linesOf(lines)}`),
     ...left.map(({ path, reason }) => `${pathIn(root, path)}: left as it is: ${safeName(reason)}.`),
-    `Turn ${turn.number}: ${restored.length} ${would}restored, ${unchanged.length} as before already, ${left.length} left.`,
+    `Turn ${turn.number}: ${[
+      `${restored.length} ${would}restored`,
+      ...(unchanged.length > 0 ? [`${unchanged.length} as before already`] : []),
+      ...(left.length > 0 ? [`${left.length} left`] : []),
+    ].join(', ')}.`,
     ...(conflicts.length > 0 ? ['To restore over what was changed since: --force.'] : []),
   ].join('\n');
 }

@@ -44,7 +44,7 @@ export const NETWORK_VARIABLES = {
   },
   CHATCLI_CONTEXT_WINDOW: {
     group: 'provider',
-    type: integer(2_000),
+    type: integer(4_000),
     help: 'Tokens that the model takes in. Unset: what the endpoint or our table says of the model.',
   },
 

@@ -18,7 +18,7 @@ import { askSummary } from './summary.js';
 import type { RunContext } from './types.js';
 
 /** A request of so few tokens fits into the smallest window that may be set, and nobody has to be asked for its size. */
-const FITS_ANYWHERE_TOKENS = 1_350;
+const FITS_ANYWHERE_TOKENS = 2_700;
 /** Parts of the room: over the first something is done, until the second is reached. */
 const FULL_SHARE = 0.9;
 const TARGET_SHARE = 0.6;

@@ -9,12 +9,13 @@ describe('envExample', () => {
     expect(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8')).toBe(envExample());
   });
 
-  it('says in its first three lines that ./.env is not read, and both ways to use it', () => {
-    const head = envExample().split('\n').slice(0, 4);
+  it('says in its first lines that ./.env is not read, and the three ways to use it', () => {
+    const head = envExample().split('\n').slice(0, 5);
     expect(head[0]).toContain('does not read ./.env by itself');
     expect(head[1]).toContain('--env-file .env');
-    expect(head[2]).toContain('~/.config/chatcli/.env');
-    expect(head[3]).toBe('');
+    expect(head[2]).toContain('chatcli trust env');
+    expect(head[3]).toContain('~/.config/chatcli/.env');
+    expect(head[4]).toBe('');
   });
 
   it('sets nothing as it is, and every variable once its comment sign is taken away', () => {

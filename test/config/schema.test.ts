@@ -129,10 +129,10 @@ const FORMS: Readonly<Record<VariableName, Forms>> = {
   },
   CHATCLI_CONTEXT_WINDOW: {
     valid: [
-      ['2000', 2000],
+      ['4000', 4000],
       ['131072', 131_072],
     ],
-    invalid: ['1999', '128k', '-1', '128,000'],
+    invalid: ['3999', '128k', '-1', '128,000'],
   },
   HTTPS_PROXY: PROXY,
   HTTP_PROXY: PROXY,

@@ -173,7 +173,7 @@ describe('chatcli context', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const [title, , ...rows] = stdout.split('\n');
     expect(title).toBe('coder · gpt-5-mini · window 400,000 tokens (by our table)');
-    expect(rows.join('\n')).toMatch(/page of the worker coder +\d{3} .*\n.*AGENTS\.md +2\d\d .*\n\d+ tools +\d+ /);
+    expect(rows.join('\n')).toMatch(/page of the worker coder +\d{3} .*\n.*AGENTS\.md +2\d\d .*\n\d+ tools +[\d,]+ /);
     expect(rows.join('\n')).toMatch(/before the task .*\nkept for the reply .*\nleft for the conversation .*%\n/);
   });
 

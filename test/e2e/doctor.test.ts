@@ -7,7 +7,8 @@ import { chatcli, inShell, KEY, type RunOptions, serve } from './support.js';
 type Check = { readonly name: string; readonly level: string; readonly found: string; readonly advice?: string };
 
 const NAMES = [
-  ...['node', 'system', 'provider', 'config folder', 'state folder', 'workspace', 'shell', 'ripgrep', 'git', 'sandbox'],
+  ...['node', 'system', 'provider', 'config folder', 'state folder', 'workspace'],
+  ...['trust', 'shell', 'ripgrep', 'git', 'sandbox'],
   ...['terminal', 'proxy', 'certificates'],
 ];
 

@@ -128,7 +128,7 @@ describe('a run with a proxy in its environment', () => {
     expect(run.stderr).toContain(
       `openai: The proxy 127.0.0.1:${through.port} did not let us through to model.test:443: it answered 407 Refused.`,
     );
-    expect(run.stderr).toContain('write the proxy as http://USER:PASSWORD@HOST:PORT');
+    expect(run.stderr).toContain('put them into the URL of the proxy, as in http://<user>:<password>@host:port');
     expect(run.stderr).toContain('NO_PROXY');
   });
 

@@ -122,8 +122,6 @@ describe('a task that is read, edited, checked and answered', () => {
           ['system', 'tools', 'user', 'assistant', 'results'].map((part) => [part, expect.any(Number)]),
         ),
         shortened: 0,
-        window_tokens: 128_000,
-        window_source: 'default',
       },
       warnings: [],
     });

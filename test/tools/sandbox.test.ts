@@ -256,7 +256,7 @@ describe('a command in the sandbox', () => {
 
   it.each([
     ['an exit code', 'exit 7', {}, 'exit code 7'],
-    ['a signal of the command', 'kill -TERM $$', {}, 'exit code 143'],
+    ['a signal of the command', 'kill -TERM $$', {}, 'exit code 143 (as after signal SIGTERM)'],
     ['a program that is not there', 'no-such-program', {}, 'exit code 127'],
     ['a time limit', 'echo so far; sleep 300', { timeout_ms: 500 }, 'timed out after 0.5 s (killed)'],
     [

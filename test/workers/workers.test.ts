@@ -13,7 +13,10 @@ const TOOLS = [
   'shell',
   'shell_output',
   'shell_stop',
+  'fetch_url',
   'delegate',
+  'update_plan',
+  'ask_user',
 ];
 const workers = builtinWorkers(TOOLS);
 
