@@ -172,7 +172,10 @@ describe('after the end of a run', () => {
     expect([ended.exitCode, names(place)]).toEqual([exitCode, ['started']]);
   });
 
-  it('that was killed, the next one takes away what it left', async () => {
+  it.each([
+    ['in a sandbox', FULL_AUTO],
+    ['without one', ['--approval-mode', 'read-only']],
+  ])('that was killed, the next one %s takes away what it left', async (_how, flags) => {
     const place = makePlace();
     const server = await serve([calls('shell', { command: 'touch started; sleep 300' })]);
     const running = start(['coder', 'x', ...FULL_AUTO], { place, server });
@@ -182,7 +185,7 @@ describe('after the end of a run', () => {
     running.kill('SIGKILL');
     await running.ended.catch(() => undefined);
     expect(place.has('.mcp.json')).toBe(true);
-    await run('true', FULL_AUTO, { place });
+    await run('true', flags, { place });
     expect(names(place)).toEqual(['started']);
   });
 });
