@@ -13,7 +13,7 @@ export function listText(turns: readonly Turn[]): string {
   const rows = shown.toReversed().map((turn) => {
     const counts = countsOf(turn);
     const files = [`~${counts.changed}`, `+${counts.created}`, `-${counts.deleted}`];
-    return [String(turn.number), timeOf(turn.at), ...files, taskOf(turn) + markOf(turn, turns)];
+    return [String(turn.number), timeOf(turn.at), ...files, taskOf(turn) + markOf(turn, turns) + gapMark(turn)];
   });
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -148,6 +148,11 @@ function isFile({ before, afters }: TurnFile): boolean {
 
 function taskOf({ task }: Turn): string {
   return clean(task) || '(no task)';
+}
+
+/** A row of zeros would say that nothing was changed, which is not known. */
+function gapMark(turn: Turn): string {
+  return filesOf(turn).some(isFile) || turn.gaps.length === 0 ? '' : ' (not all is known: see show)';
 }
 
 function markOf(turn: Turn, turns: readonly Turn[]): string {

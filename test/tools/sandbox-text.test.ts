@@ -117,6 +117,14 @@ describe('looking through a workspace', () => {
     });
     expect((await scanForSandbox([root], 3)).isWhole).toBe(false);
   });
+
+  it('comes to what the project itself holds before what was installed', async () => {
+    const root = await tempFolder();
+    for (let n = 0; n < 20; n++) mkdirSync(join(root, 'node_modules', `p${n}`), { recursive: true });
+    mkdirSync(join(root, 'packages/one/deep/.git'), { recursive: true });
+    const scan = await scanForSandbox([root], 10);
+    expect([scan.isWhole, scan.nested]).toEqual([false, [join(root, 'packages/one/deep/.git')]]);
+  });
 });
 
 const BOX = { name: 'bubblewrap', hasNetwork: false, enter: () => Promise.reject(new Error('not run')) };

@@ -6,6 +6,7 @@ import { isSecretFile } from '../../permissions/secret-files.js';
 import { contains } from './environment.js';
 
 const MAX_ENTRIES = 20_000; // About 0.2 s; a bigger workspace is told that it was not looked through.
+const BIG_FOLDERS = new Set(['.git', 'node_modules']);
 const MAX_NESTED = 100; // Each is mounted for each command.
 
 export type Scan = {
@@ -29,8 +30,11 @@ export async function scanForSandbox(roots: readonly string[], maxEntries = MAX_
   const nested: string[] = [];
   const bare: string[] = [];
   const folders = [...roots];
+  // Big, and without anything of the project's own but hard links.
+  const later: string[] = [];
+  const next = () => folders.shift() ?? later.shift();
   let left = maxEntries;
-  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+  for (let folder = next(); folder !== undefined; folder = next()) {
     const inGit = /\/\.git(?:\/|$)/.test(folder);
     const inModules = /\/node_modules(?:\/|$)/.test(folder);
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
@@ -43,7 +47,7 @@ export async function scanForSandbox(roots: readonly string[], maxEntries = MAX_
       const path = join(folder, entry.name);
       const isSecret = !inGit && !inModules && isSecretName(entry.name, entry.isDirectory());
       if (isSecret) secrets.push(path);
-      else if (entry.isDirectory()) folders.push(path);
+      else if (entry.isDirectory()) (inGit || inModules || BIG_FOLDERS.has(entry.name) ? later : folders).push(path);
       if (isPart && isProtectedPath(entry.name)) nested.push(path);
       if (entry.isFile()) files.push(path);
     }
