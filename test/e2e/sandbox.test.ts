@@ -177,6 +177,8 @@ describe('after the end of a run', () => {
     ['without one', ['--approval-mode', 'read-only']],
   ])('that was killed, the next one %s takes away what it left', async (_how, flags) => {
     const place = makePlace();
+    place.write('.git/info/exclude', 'x\n');
+    const state = () => readdirSync(join(place.settings, 'state')).filter((name) => name.startsWith('sandbox-exclude'));
     const server = await serve([calls('shell', { command: 'touch started; sleep 300' })]);
     const running = start(['coder', 'x', ...FULL_AUTO], { place, server });
     // What no other run may leave is what this one leaves.
@@ -184,9 +186,9 @@ describe('after the end of a run', () => {
     await until('the command runs', () => place.has('started'));
     running.kill('SIGKILL');
     await running.ended.catch(() => undefined);
-    expect(place.has('.mcp.json')).toBe(true);
+    expect([place.has('.mcp.json'), state().length]).toEqual([true, 1]);
     await run('true', flags, { place });
-    expect(names(place)).toEqual(['started']);
+    expect([names(place), state()]).toEqual([['.git', 'started'], []]);
   });
 });
 

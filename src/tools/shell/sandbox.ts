@@ -10,7 +10,7 @@ import { bubblewrapArguments } from './sandbox-bubblewrap.js';
 import { seatbeltArguments } from './sandbox-macos.js';
 import { accountHomes, gitProblems, groundProblem, policyFor, type SandboxGround } from './sandbox-policy.js';
 import { scanForSandbox } from './sandbox-scan.js';
-import { createStubs, type Stubs } from './sandbox-stubs.js';
+import { createStubs, EXCLUDE, type Stubs } from './sandbox-stubs.js';
 import { EMPTY_POLICY, type Sandbox, type SandboxPolicy } from './sandbox-types.js';
 
 export type SandboxOptions = {
@@ -143,7 +143,7 @@ function bubblewrap(
       const policy = await stubs
         .hold(id, () => policyFor(ground, { programs: [start.file], spools: spools() }))
         .catch(giveUp);
-      const excludes = await writeExcludes(policy, join(stateFolder, `sandbox-exclude-${id}`)).catch(giveUp);
+      const excludes = await writeExcludes(policy, join(stateFolder, `${EXCLUDE}${id}`)).catch(giveUp);
       const plan = { policy, network, cwd: start.cwd, replaced: excludes };
       const args = [...bubblewrapArguments(plan), start.file, ...start.args];
       const release = async () => {
