@@ -261,7 +261,7 @@ describe('limits and what is left behind', () => {
     expect(readFileSync(join(folder, 'copy'), 'utf8')).toBe('text\n');
   });
 
-  it('ends a session-leading grandchild at a timeout as well', async () => {
+  it('ends a session-leading grandchild at a timeout as well [A45]', async () => {
     const sleep = oddSleep();
     for (const output of ['', ' >/dev/null 2>&1']) {
       const script = `setsid ${sleep.command}${output} & ${sleep.command}`;

@@ -125,7 +125,7 @@ describe.concurrent('a signal', () => {
         (stage) => [signal, code, stage] as const,
       ),
     ),
-  )('%s gives exit code %i while %s, and nothing on stdout', async (signal, code, stage) => {
+  )('%s gives exit code %i while %s, and nothing on stdout [A47]', async (signal, code, stage) => {
     const run = await interrupt(stage, signal as NodeJS.Signals, 'text');
 
     expect({ exitCode: run.exitCode, signal: run.signal, stdout: run.stdout }).toEqual({
@@ -146,7 +146,7 @@ describe.concurrent('a signal', () => {
     expect(result.result).toBe('');
   });
 
-  it('kills a command that does not listen to TERM, with all that it started', async () => {
+  it('kills a command that does not listen to TERM, with all that it started [A47]', async () => {
     const server = await serve([STUBBORN]);
     const run = start(['coder', 'x', '--dangerously-skip-permissions'], { server });
     await until('the command runs', isRunning(run, 'sleep 61'));
@@ -189,7 +189,7 @@ describe.concurrent('a reader that goes away', () => {
     ['after the first byte of the JSON', 'agent --output-format json', '| head -c 1'],
     ['after the first event', 'agent --output-format stream-json', '| head -n 1'],
     ['before the first byte', 'agent', '| true'],
-  ])('%s ends the run quietly', async (_, command, then) => {
+  ])('%s ends the run quietly [A47]', async (_, command, then) => {
     const run = await play(
       [{ text: Array.from({ length: 1_000 }, () => 'z'.repeat(1_000)) }],
       withCode(`chatcli ${command} x`, then),

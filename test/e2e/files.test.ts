@@ -19,7 +19,7 @@ const work = (turns: readonly Turn[], place: Place) =>
   play([...turns, says('ok')], ['coder', 'x', '--approval-mode', 'auto-edit'], { place });
 
 describe('a file that is changed', () => {
-  it('keeps its CRLF line ends, its mode and its missing last line break', async () => {
+  it('keeps its CRLF line ends, its mode and its missing last line break [pain 4] [pain 5] [H1]', async () => {
     const place = makePlace({ 'run.sh': '#!/bin/sh\r\necho one\r\necho two' });
     chmodSync(join(place.root, 'run.sh'), 0o755);
     expect(hashOf(place, 'run.sh')).toBe('703e3fdb012cbe2e');
@@ -32,7 +32,7 @@ describe('a file that is changed', () => {
     ]);
   });
 
-  it('keeps its byte order mark, through an edit and when it is written anew', async () => {
+  it('keeps its byte order mark, through an edit and when it is written anew [pain 6] [H2]', async () => {
     const place = makePlace({ 'c.toml': Buffer.from('efbbbf6e616d65203d2022c3a9220a', 'hex') });
     await work([edit('c.toml', 'name', 'title')], place);
     expect(bytesOf(place, 'c.toml').toString('hex')).toBe('efbbbf7469746c65203d2022c3a9220a');
@@ -44,14 +44,14 @@ describe('a file that is changed', () => {
     expect(bytesOf(place, 'c.toml').toString('hex')).toBe('efbbbf78203d20310a');
   });
 
-  it.each([{}, { replace_all: true }])('gets dollar signs as they are written, with %j', async (more) => {
+  it.each([{}, { replace_all: true }])('gets dollar signs as they are written, with %j [pain 2] [H3]', async (more) => {
     const place = makePlace({ 'a.js': 'log("done");\n' });
     await work([edit('a.js', 'log("done");', 'log("$& $$ $` $\' $1");', more)], place);
 
     expect([bytesOf(place, 'a.js').length, hashOf(place, 'a.js')]).toEqual([23, '6a58e66ce4f6b673']);
   });
 
-  it('is left alone where the text stands twice, with both lines named, until replace_all says so', async () => {
+  it('is left alone where the text stands twice, with both lines named, until replace_all says so [pain 8] [H4]', async () => {
     const place = makePlace({ 'v.txt': 'a=1\nb=2\na=1\n' });
     let between = '';
     const turns = [edit('v.txt', 'a=1', 'a=9'), edit('v.txt', 'a=1', 'a=9', { replace_all: true }), says('ok')];
@@ -113,7 +113,7 @@ describe('a patch', () => {
     ['one of its paths is outside', ['*** Add File: ../pwn', '+x'], /outside the workspace/],
     ['it can not be read', ['*** Frob File: b'], /cannot be read/],
     ['one hunk fits nowhere', ['*** Update File: b', '@@', '-zzz', '+x'], /not in the file/],
-  ])('changes nothing where %s', async (_, lines, reason) => {
+  ])('changes nothing where %s [pain 7]', async (_, lines, reason) => {
     const place = makePlace({ a: 'one\n', b: 'two\n' });
     const run = await work([patched('*** Update File: a', '@@', '-one', '+1', ...lines)], place);
 
@@ -130,7 +130,7 @@ describe('a command', () => {
   const full = (turns: readonly Turn[], place = makePlace()) =>
     play([...turns, says('ok')], ['coder', 'x', '--dangerously-skip-permissions'], { place });
 
-  it('that leaves a process behind does not wait for it, and the process is stopped', async () => {
+  it('that leaves a process behind does not wait for it, and the process is stopped [pain 23] [H9]', async () => {
     const run = await full([calls('shell', { command: 'sleep 300 & echo started' })]);
     const [first, second] = run.requests.map(({ at }) => at);
 
@@ -142,17 +142,23 @@ describe('a command', () => {
   it.each([
     ['holds its output', ''],
     ['has its output elsewhere', ' </dev/null >/dev/null 2>&1'],
-  ])('that leaves its group and %s is stopped as well, however short the command itself is', async (_, output) => {
-    const command = (seconds: number) => calls('shell', { command: `setsid sleep ${seconds}${output} & echo started` });
-    const run = await full([command(301), command(302), command(303)]);
+  ])(
+    'that leaves its group and %s is stopped as well, however short the command itself is [A45]',
+    async (_, output) => {
+      const command = (seconds: number) =>
+        calls('shell', { command: `setsid sleep ${seconds}${output} & echo started` });
+      const run = await full([command(301), command(302), command(303)]);
 
-    expect(resultsIn(run.requests.at(-1)).map((result) => result.split('\n')[1])).toEqual(
-      Array.from({ length: 3 }, () => expect.stringMatching(/^\[process \d+ went on in the background .* was stopped/)),
-    );
-    expect(processesOf(run.place)).toEqual([]);
-  });
+      expect(resultsIn(run.requests.at(-1)).map((result) => result.split('\n')[1])).toEqual(
+        Array.from({ length: 3 }, () =>
+          expect.stringMatching(/^\[process \d+ went on in the background .* was stopped/),
+        ),
+      );
+      expect(processesOf(run.place)).toEqual([]);
+    },
+  );
 
-  it('that takes too long is stopped with all its children, and is no success', async () => {
+  it('that takes too long is stopped with all its children, and is no success [A45] [pain 19] [H9]', async () => {
     const place = makePlace();
     let living = -1;
     const turns = [calls('shell', { command: "sh -c 'sleep 321 & sleep 322'", timeout_ms: 500 }), says('ok')];
@@ -178,7 +184,7 @@ describe('a command', () => {
     ['that it cannot be found', 'no-such-program-here', /not found[\s\S]*exit code 127$/],
     ['its output without control sequences', "printf '\\033[31mred\\033[0m\\n'", /^red\n/],
     ['both ends of a long output', 'seq 1 100000', /^1\n2\n[\s\S]*left out[\s\S]*\n100000\n[\s\S]*exit code 0$/],
-  ])('tells the model %s, and a failure is no failure of the run', async (_, command, expected) => {
+  ])('tells the model %s, and a failure is no failure of the run [pain 18]', async (_, command, expected) => {
     const run = await full([calls('shell', { command })]);
 
     expect(lastResult(run)).toMatch(expected);

@@ -238,7 +238,7 @@ describe('--approval-mode', () => {
     expect(run.result).toMatchObject({ subtype: 'success', permission_denials: [] });
   });
 
-  it('full-auto still needs a person for what cannot be undone', async () => {
+  it('full-auto still needs a person for what cannot be undone [pain 12]', async () => {
     const commands = [
       'rm -rf build',
       'rm -r -f build',
@@ -389,7 +389,7 @@ describe('a path', () => {
   });
 
   it.each(ways.map(([way], index) => [way, index] as const))(
-    'leads nowhere outside the workspace, also with all permissions: %s',
+    'leads nowhere outside the workspace, also with all permissions: %s [A19] [pain 20]',
     (_, index) => {
       expect(results[index]).toEqual(expect.any(String));
       expect(results[index]).not.toContain(SECRET);
@@ -398,7 +398,7 @@ describe('a path', () => {
     },
   );
 
-  it('leaves what is outside as it was', () => {
+  it('leaves what is outside as it was [pain 20]', () => {
     expect(readFileSync(secret, 'utf8')).toBe(`${SECRET}\n`);
     expect(existsSync(join(place.root, '..', 'new.txt'))).toBe(false);
   });

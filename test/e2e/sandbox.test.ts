@@ -43,7 +43,7 @@ function withoutBubblewrap(args: readonly string[], place = makePlace()) {
 }
 
 describe('full-auto', () => {
-  it('runs commands unasked in a sandbox: the workspace changes, the rest of the machine does not', async () => {
+  it('runs commands unasked in a sandbox: the workspace changes, the rest of the machine does not [A34] [A36]', async () => {
     const server = createServer((socket) => socket.end());
     let connections = 0;
     server.on('connection', () => connections++);
@@ -137,7 +137,7 @@ describe('--sandbox required', () => {
     ['auto-edit', ['--approval-mode', 'auto-edit']],
     ['full-auto', FULL_AUTO],
     ['without questions', ['--dangerously-skip-permissions']],
-  ])('ends with exit 3 and without a request where there is none: %s', async (_name, flags) => {
+  ])('ends with exit 3 and without a request where there is none: %s [A38]', async (_name, flags) => {
     const ran = await withoutBubblewrap(['coder', 'x', '--sandbox', 'required', ...flags]);
     expect([ran.exitCode, ran.stdout, ran.requests, names(ran.place)]).toEqual([3, '', [], []]);
     expect(ran.stderr).toContain(
@@ -175,7 +175,7 @@ describe('after the end of a run', () => {
   it.each([
     ['in a sandbox', FULL_AUTO],
     ['without one', ['--approval-mode', 'read-only']],
-  ])('that was killed, the next one %s takes away what it left', async (_how, flags) => {
+  ])('that was killed, the next one %s takes away what it left [A36]', async (_how, flags) => {
     const place = makePlace();
     place.write('.git/info/exclude', 'x\n');
     const state = () => readdirSync(join(place.settings, 'state')).filter((name) => name.startsWith('sandbox-exclude'));

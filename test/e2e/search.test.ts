@@ -9,7 +9,7 @@ import { resultsIn } from './reading.js';
 import { play } from './support.js';
 
 describe('a search', () => {
-  it('runs no program that a configuration of ripgrep names, by our tool or by rg itself', async () => {
+  it('runs no program that a configuration of ripgrep names, by our tool or by rg itself [A18]', async () => {
     const place = makePlace();
     place.write('.rgrc', `--pre=${join(place.root, 'x')}\n`);
     place.write('x', `#!/bin/sh\ntouch ${join(place.root, 'pwned')}\ncat "$1"\n`);
@@ -23,7 +23,7 @@ describe('a search', () => {
     expect(place.has('pwned')).toBe(false);
   });
 
-  it('brings no secret file to the model, by any glob, link or listing', async () => {
+  it('brings no secret file to the model, by any glob, link or listing [A26]', async () => {
     const place = makePlace();
     for (const path of ['.env', 'sub/.env.local', 'key.pem', '.npmrc', '.ENV'])
       place.write(path, 'TOKEN=canary-7731\n');

@@ -28,7 +28,7 @@ function storedBy(place: Place): string {
 }
 
 describe('a command', () => {
-  it('gets no key in its environment', async () => {
+  it('gets no key in its environment [pain 14]', async () => {
     const run = await play(
       [calls('shell', { command: 'env' }), says('ok')],
       ['coder', 'x', '--allowed-tools', 'shell(env)'],
@@ -52,7 +52,7 @@ describe('the value of a key', () => {
   const files = { 'notes.txt': `key: ${KEY}\nbase64: ${Buffer.from(KEY).toString('base64')}\n` };
   const log = { CHATCLI_LOG_FILE: '../home/log.jsonl', LOG_LEVEL: 'debug' };
 
-  it('that stands in a file is in no request, no output and no log', async () => {
+  it('that stands in a file is in no request, no output and no log [A41] [pain 14]', async () => {
     const turns = [
       calls('read_file', { path: 'notes.txt' }),
       calls('search_files', { pattern: 'sk-e2e' }),
@@ -69,7 +69,7 @@ describe('the value of a key', () => {
   });
 
   it.each(['text', 'json', 'stream-json'])(
-    'that the model says, in pieces, is masked in the answer as %s',
+    'that the model says, in pieces, is masked in the answer as %s [A41]',
     async (format) => {
       const text = ['The key is ', KEY.slice(0, 9), KEY.slice(9, 20), KEY.slice(20), '.'];
       const run = await play([{ text }], ['agent', 'x', '--output-format', format], { env: log });

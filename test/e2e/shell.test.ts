@@ -26,7 +26,7 @@ const run = (command: string, flags: readonly string[], options: PlayOptions) =>
 const ALL = ['--dangerously-skip-permissions'];
 
 describe('CHATCLI_SHELL', () => {
-  it('names the shell to the model and calls it as documented, with both streams in the result', async () => {
+  it('names the shell to the model and calls it as documented, with both streams in the result [pain 78]', async () => {
     const { requests, ...ran } = await run('echo "a b"; $_', ALL, {
       place: placeWith('pwsh'),
       env: { CHATCLI_SHELL: 'pwsh' },

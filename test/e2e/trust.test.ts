@@ -83,7 +83,7 @@ const trustFile = (place: Place) => join(place.settings, 'state', 'trust.json');
 const linesWith = (text: string, part: string) => text.split('\n').filter((line) => line.includes(part));
 
 describe('a repository that is not trusted', () => {
-  it('starts nothing, redirects nothing and allows nothing, and one line names what is not used', async () => {
+  it('starts nothing, redirects nothing and allows nothing, and one line names what is not used [A28] [pain 13]', async () => {
     const place = hostilePlace();
     const turns = [calls('shell', { command: 'env' }), calls('shell', { command: 'touch made' }), says('ok')];
     const run = await play(turns, ['coder', 'x', '--allowed-tools', 'shell(env)', '--output-format', 'json'], {
@@ -115,7 +115,7 @@ describe('a repository that is not trusted', () => {
     ['chatcli skills', ['skills']],
     ['chatcli trust', ['trust']],
     ['chatcli trust list', ['trust', 'list']],
-  ])('has no effect on %s', async (_, args) => {
+  ])('has no effect on %s [A28]', async (_, args) => {
     const place = hostilePlace();
     const run = await play(() => says('ok'), args, { place });
     expect({ exitCode: run.exitCode, ...harm(place) }).toEqual({ exitCode: 0, ...NO_HARM });
@@ -144,7 +144,7 @@ describe('a repository that is not trusted', () => {
     expect(system.indexOf('everything is allowed')).toBeLessThan(system.indexOf('</instructions>'));
   });
 
-  it('stays so where the model does as its AGENTS.md says: settings, trust and mode are what they were', async () => {
+  it('stays so where the model does as its AGENTS.md says: settings, trust and mode are what they were [A33] [pain 57]', async () => {
     const place = hostilePlace();
     const before = place.read('.chatcli/settings.json');
     const content = '{"permissions":{"allow":["shell"]}}';
@@ -205,7 +205,7 @@ describe('a repository that is trusted', () => {
     expect(harm(place)).toEqual(NO_HARM);
   });
 
-  it('loses what changed until it is approved again, and what is new; the rest goes on', async () => {
+  it('loses what changed until it is approved again, and what is new; the rest goes on [A30]', async () => {
     const place = makePlace({
       '.agents/skills/calm/SKILL.md': skill('calm'),
       '.agents/skills/busy/SKILL.md': skill('busy'),
@@ -368,7 +368,7 @@ describe('what is stored of a run', () => {
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
       .join('\n');
 
-  it('holds nothing that has the form of a key, in the log file', async () => {
+  it('holds nothing that has the form of a key, in the log file [A41]', async () => {
     const turns = [calls('read_file', { path: 'a.txt' }), calls('shell', { command: `echo '${text}'` }), says(text)];
     const run = await play(turns, ['coder', 'x'], {
       files: { 'a.txt': text },
@@ -383,7 +383,7 @@ describe('what is stored of a run', () => {
     expect(resultsIn(run.requests[1])[0]).toContain(SECRETS.aws);
   });
 
-  it('holds none in an error, on stderr and as JSON', async () => {
+  it('holds none in an error, on stderr and as JSON [A41]', async () => {
     const server = await serve(() => ({ status: 400, body: { error: { message: `no: ${text}` } } }));
     const run = await chatcli(['agent', 'x', '--output-format', 'json', '--debug'], { server });
     expect(run.exitCode).toBe(4);

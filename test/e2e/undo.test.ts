@@ -115,7 +115,7 @@ describe('chatcli undo', () => {
   });
 
   it.each(['git reset --hard', 'git checkout .', 'git clean -fdx', 'git stash'])(
-    'brings back work that was never committed after %s, also untracked and ignored files',
+    'brings back work that was never committed after %s, also untracked and ignored files [pain 12]',
     async (command) => {
       const place = makePlace({ ...FILES, '.gitignore': 'local.cfg\ndist/\n' });
       git(place, 'init', '-q');
@@ -216,7 +216,7 @@ describe('what somebody else changed since', () => {
     return place;
   };
 
-  it('is left alone and named without a terminal: four of five are restored, exit code 1', async () => {
+  it('is left alone and named without a terminal: four of five are restored, exit code 1 [A49]', async () => {
     const place = await five();
     const run = await undo(place, 'last', '--output-format', 'json');
 
@@ -246,7 +246,7 @@ describe('what somebody else changed since', () => {
   it.each([
     ['y', 'c\n', 0],
     ['n', 'the work of a person\n', 1],
-  ])('is asked for at a terminal: %s', async (key, content, exitCode) => {
+  ])('is asked for at a terminal: %s [A49]', async (key, content, exitCode) => {
     const place = await five();
     const run = atTerminal(['undo', 'last'], { place });
     await until('it asks', () => run.screen().includes('c.txt: it was changed since. Restore it all the same? [y/N]'));
@@ -266,7 +266,7 @@ describe('what somebody else changed since', () => {
 });
 
 describe('what undo does not touch', () => {
-  it('is a path that a link was put in the way of: skipped and named, and nothing outside is written', async () => {
+  it('is a path that a link was put in the way of: skipped and named, and nothing outside is written [A49]', async () => {
     const place = makePlace(FILES);
     const outside = join(place.root, '..', 'outside');
     mkdirSync(outside);
@@ -351,7 +351,7 @@ describe('what undo does not touch', () => {
 });
 
 describe('a hostile repository', () => {
-  it('has none of its hooks, filters and monitors run by undo', async () => {
+  it('has none of its hooks, filters and monitors run by undo [A10]', async () => {
     const place = makePlace(FILES);
     git(place, 'init', '-q');
     const canary = join(place.root, '..', 'canary');

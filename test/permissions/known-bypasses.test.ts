@@ -207,7 +207,7 @@ describe('a command that looks harmless', () => {
     'ls\u00a0; touch pwn',
     `ls ${'; ls'.repeat(300)}; touch pwn`,
     `ls ${'x'.repeat(12_000)}; touch pwn`,
-  ])('has no effect: %j', async (command) => {
+  ])('has no effect: %j [A01] [A03] [A07] [A12] [pain 10] [pain 11]', async (command) => {
     const result = await attempt(command);
     expect(result.ok).toBe(false);
     expectNoEffect();
@@ -226,7 +226,7 @@ describe('a command that looks harmless', () => {
     expectNoEffect();
   });
 
-  it('runs no helper that the environment names for rg', async () => {
+  it('runs no helper that the environment names for rg [A18]', async () => {
     await attempt('rg precious', { RIPGREP_CONFIG_PATH: join(root, '.rgrc') });
     await attempt('cat victim | rg precious', { RIPGREP_CONFIG_PATH: join(root, '.rgrc') });
     expectNoEffect();
@@ -306,7 +306,7 @@ describe('git in a repository of an attacker', () => {
     'cd sub && git status',
     'git rebase -x ./x HEAD',
     'git bisect run ./x',
-  ])('is not let run: %s', async (command) => {
+  ])('is not let run: %s [A10]', async (command) => {
     expect((await attempt(command)).ok).toBe(false);
     expectNoEffect();
   });

@@ -142,7 +142,7 @@ describe('bytes', () => {
     ['a lone CR is no line end', 'a\rb\nc\n', ['@@', '-c', '+C'], 'a\rb\nC\n'],
     ['an open last line that stays is left open', 'a\nb', ['@@', '-a', '+A', ' b'], 'A\nb'],
     ['an open last line that is replaced gets its end', 'a\r\nb', ['@@', '-b', '+B'], 'a\r\nB\r\n'],
-    ['lines behind an open last line do not join it', 'A=1', ['@@', ' A=1', '+B=2'], 'A=1\nB=2\n'],
+    ['lines behind an open last line do not join it [pain 48]', 'A=1', ['@@', ' A=1', '+B=2'], 'A=1\nB=2\n'],
     [
       'a byte order mark stays',
       '\ufeffa\nb\n',

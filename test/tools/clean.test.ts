@@ -81,7 +81,7 @@ const FORBIDDEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\udb40[\udc00-\udc7f]/;
 
 describe('the cleaner of a stream', () => {
-  it('lets nothing out that acts on a terminal, wherever the text is cut', () => {
+  it('lets nothing out that acts on a terminal, wherever the text is cut [A39] [pain 51]', () => {
     const property = fc.property(nasty, (pieces) => {
       const cleaner = createCleaner();
       const output = pieces.map((piece) => cleaner.push(piece)).join('') + cleaner.flush();

@@ -112,7 +112,7 @@ describe('looser matching', () => {
       'a:\n  c\n',
     ],
     [
-      'turns blanks into the tabs of the file',
+      'turns blanks into the tabs of the file [pain 43]',
       'f:\n\tif x:\n\t\ty\n',
       { old: 'f:\n    if x:\n        y', new: 'f:\n    if x:\n        z\n    w' },
       'f:\n\tif x:\n\t\tz\n\tw\n',
@@ -145,6 +145,13 @@ describe('looser matching', () => {
     ],
     ['refuses a block that is there twice', '  a\n  b\n    a\n    b\n', { old: 'a\nb\n', new: 'x\n' }, '! ambiguous'],
     ['finds straight quotes as curly ones', 'say(“hi”)\n', { old: 'say("hi")', new: 'say("yo")' }, 'say("yo")\n'],
+    ['writes the quotes it is given [pain 46]', "f('%s')\n", { old: "'%s'", new: '‘%s’' }, 'f(‘%s’)\n'],
+    [
+      'writes them where it overlooked others [pain 46]',
+      'say(“hi”)\n',
+      { old: 'say("hi")', new: "say(‘a’, 'b')" },
+      "say(‘a’, 'b')\n",
+    ],
     ['finds dashes and blanks of other widths', 'a –\u00a0b\n', { old: 'a - b', new: 'c' }, 'c\n'],
     ['keeps " and \' apart', 'say("hi")\n', { old: "say('hi')", new: 'x' }, '! not-found'],
     ['finds composed letters as decomposed ones', 'cafe\u0301 x\n', { old: 'caf\u00e9 x', new: 'tea' }, 'tea\n'],
@@ -168,7 +175,7 @@ describe('looser matching', () => {
 describe('bytes', () => {
   it.each<[string, Buffer, GivenEdit, Buffer | string]>([
     [
-      'keeps bytes that are not UTF-8',
+      'keeps bytes that are not UTF-8 [pain 1]',
       latin1('\x93q\x94\nn: 1\n'),
       { old: 'n: 1', new: 'n: 2' },
       latin1('\x93q\x94\nn: 2\n'),
@@ -326,7 +333,7 @@ describe('several edits', () => {
       'no-change',
       /would stay as it is/,
     ],
-  ])('makes none when %s', async (_, before, edits, code, message) => {
+  ])('makes none when %s [pain 45]', async (_, before, edits, code, message) => {
     const done = await edit(before, ...edits);
     expect([done.ok, done.code, done.after?.toString()]).toEqual([false, code, before]);
     expect(done.output).toMatch(message);
@@ -437,7 +444,7 @@ describe('what it says', () => {
     ['lines left out', 'a\nb\nc\n', { old: 'a\n...\nc', new: 'x' }, ['old_string leaves lines out']],
     ['a missing last line end', 'a\nb', { old: 'b\n', new: 'x' }, ['does not end in a newline']],
     ['that nothing is like it', 'abc\n', { old: 'zzzzzzzzzz', new: 'x' }, ['Nothing in the file is like it.']],
-  ])('explains a miss by %s', async (_, before, given, parts) => {
+  ])('explains a miss by %s [pain 47]', async (_, before, given, parts) => {
     const { code, output } = await edit(before, given);
     expect(code).toBe('not-found');
     for (const part of parts) expect(output).toContain(part);
@@ -467,7 +474,7 @@ describe('files', () => {
     expect(output).toBe('src/raeder.ts does not exist. In src there is: reader.ts.');
   });
 
-  it('keeps the mode, and the link it was called by', async () => {
+  it('keeps the mode, and the link it was called by [pain 3] [pain 4]', async () => {
     const { call, path, text } = await bench({ 'dir/run.sh': 'echo one\n' });
     await chmod(path('dir/run.sh'), 0o755);
     await symlink('dir/run.sh', path('link'));
@@ -485,7 +492,7 @@ describe('files', () => {
     expect([uid, gid, mode & 0o7777]).toEqual([65_534, 65_533, 0o2755]);
   });
 
-  it('leaves what is outside alone: behind a link it refuses, and the other name of a hard link stays', async () => {
+  it('leaves what is outside alone: behind a link it refuses, and the other name of a hard link stays [A19] [A24]', async () => {
     const { call, path, root, text } = await bench();
     const outside = join(dirname(root), 'f');
     await writeFile(outside, 'a\n');
@@ -506,7 +513,7 @@ describe('files', () => {
     });
   });
 
-  it('applies what still fits although the file changed, and says so where it does not', async () => {
+  it('applies what still fits although the file changed, and says so where it does not [pain 44]', async () => {
     const { call, put, text } = await bench({ f: 'a\nb\n' });
     await call(readFileTool, { path: 'f' });
     await put('f', 'a\nb\nformatted\n');
@@ -517,7 +524,7 @@ describe('files', () => {
     expect(missed.output).toContain('f changed on disk since you last read or wrote it.');
   });
 
-  it('does not call its own writes a change', async () => {
+  it('does not call its own writes a change [pain 44]', async () => {
     const { call } = await bench();
     await call(writeFileTool, { path: 'f', content: 'a\n' });
     await call(editFileTool, { path: 'f', old_string: 'a', new_string: 'b' });
@@ -525,7 +532,7 @@ describe('files', () => {
     expect(missed.output).not.toContain('changed on disk');
   });
 
-  it('loses no edit of many at once', async () => {
+  it('loses no edit of many at once [pain 45]', async () => {
     const { call, text } = await bench({ f: Array.from({ length: 50 }, (_, index) => `<${index}>`).join('\n') });
     const all = Array.from({ length: 50 }, (_, index) =>
       call(editFileTool, { path: 'f', old_string: `<${index}>`, new_string: `done ${index}` }),

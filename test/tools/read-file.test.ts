@@ -68,7 +68,7 @@ describe('text', () => {
     expect(readFileTool.schema.safeParse({ path: 'f', ...input }).success).toBe(false);
   });
 
-  it('points to list_files for a folder, and does not wait for a pipe', async () => {
+  it('points to list_files for a folder, and does not wait for a pipe [A25]', async () => {
     const { call, path } = await bench();
     await mkdir(path('d'));
     execFileSync('mkfifo', [path('p')]);
@@ -79,7 +79,7 @@ describe('text', () => {
   it.runIf(process.platform === 'linux').each([
     ['/dev/zero', 'not-a-file'],
     ['/dev/full', 'not-a-file'],
-  ])('does not read the device %s, whatever leads to it', async (device, code) => {
+  ])('does not read the device %s, whatever leads to it [A25]', async (device, code) => {
     const { context, path } = await bench();
     await symlink(device, path('l'));
     const { call } = await bench();
@@ -92,7 +92,7 @@ describe('text', () => {
     });
   });
 
-  it.runIf(process.platform === 'linux')('does not read the environment of a process from outside', async () => {
+  it.runIf(process.platform === 'linux')('does not read the environment of a process from outside [A25]', async () => {
     const { call, path } = await bench();
     await symlink('/proc/self/environ', path('e'));
     for (const name of ['/proc/self/environ', 'e'])
@@ -145,7 +145,7 @@ describe('limits', () => {
     expect(output).toContain('[199998000 more bytes]');
   });
 
-  it('reads the start of a sparse file of 2 GB at once, and with little memory tells that it is binary', async () => {
+  it('reads the start of a sparse file of 2 GB at once, and with little memory tells that it is binary [A25]', async () => {
     const { call, path } = await bench();
     const file = await open(path('sparse'), 'w');
     await file.truncate(2_000_000_000);

@@ -133,7 +133,7 @@ const AS_IT_WAS: readonly (readonly [what: string, command: string])[] = [
 ];
 
 describe('a command in the sandbox', () => {
-  it.each(AS_IT_WAS)('leaves %s as it was', async (_what, command) => {
+  it.each(AS_IT_WAS)('leaves %s as it was [A34]', async (_what, command) => {
     const { run, disk, root } = await sandboxBench({ prepare: repository });
     const before = disk();
     // A `mv` that may not rename copies what it may, and removes what it copied.

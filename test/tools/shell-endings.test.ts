@@ -6,7 +6,7 @@ import { asksSomething } from '../../src/tools/shell/watch-command.js';
 import { oddSleep, shellPlace } from './shell-bench.js';
 
 describe('a command that waits for an answer', () => {
-  it('is stopped when nothing comes, and says how to answer', async () => {
+  it('is stopped when nothing comes, and says how to answer [pain 22]', async () => {
     const [place, sleeper] = [await shellPlace(), oddSleep()];
     const result = await place.run(`printf 'Need to install x. Ok to proceed? (y) '; ${sleeper.command}`);
     expect(result).toMatchObject({ ok: false, code: 'waits-for-input', command: { exitCode: null } });
@@ -69,7 +69,7 @@ describe('a signal', () => {
       'exit-code',
     ],
     ['nobody', 'exit 255', 'exit code 255', 'exit-code'],
-  ])('that ended %s is named', async (_name, command, status, code) => {
+  ])('that ended %s is named [pain 18]', async (_name, command, status, code) => {
     const result = await (await shellPlace()).run(command);
     expect([result.ok, result.code, result.output.split('\n').at(-1)]).toEqual([false, code, status]);
   });
@@ -81,7 +81,7 @@ describe('a signal', () => {
 });
 
 describe('output without end', () => {
-  it('ends the command above a limit', async () => {
+  it('ends the command above a limit [pain 50]', async () => {
     const place = await shellPlace();
     const result = await place.run({ command: `yes ${'y'.repeat(8_000)}`, timeout_ms: 600_000 });
     expect(result).toMatchObject({ ok: false, code: 'output-limit', command: { exitCode: null } });
@@ -101,7 +101,7 @@ function smallDisk(folder: string): string | undefined {
 }
 
 describe('a full disk', () => {
-  it('keeps no command from its output, and is named where that does not fit', async () => {
+  it('keeps no command from its output, and is named where that does not fit [pain 52]', async () => {
     const place = await shellPlace();
     const disk = smallDisk(place.folder);
     const full = { spoolDirectory: async () => disk ?? '/dev/full/none' };
@@ -116,7 +116,7 @@ describe('a full disk', () => {
 });
 
 describe('the folder', () => {
-  it('stands in each result, and a cd lasts for its own call', async () => {
+  it('stands in each result, and a cd lasts for its own call [pain 53]', async () => {
     const place = await shellPlace();
     expect((await place.run('cd sub && pwd')).output).toBe(`${place.root}/sub\n(cwd: .)\nexit code 0`);
     expect((await place.run({ command: 'pwd', cwd: 'sub' })).output).toBe(`${place.root}/sub\n(cwd: sub)\nexit code 0`);

@@ -33,7 +33,7 @@ describe('the exit codes of a pipeline', () => {
       'set -x; false | true',
       'exit code 0 (of the last command); pipeline: 1, 0',
     ],
-  ])('are told: %s', async (_name, command, status) => {
+  ])('are told: %s [pain 49]', async (_name, command, status) => {
     const place = await shellPlace();
     const { output, ok } = await place.run(command);
     expect(output.split('\n').at(-1)).toBe(status);

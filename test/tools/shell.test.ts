@@ -137,7 +137,7 @@ describe('where and with what it runs', () => {
     expect(output).toMatch(/CHATCLI=1\n.*TERM=dumb\n.*not a tty/s);
   });
 
-  it('answers a question with its end at once', async () => {
+  it('answers a question with its end at once [pain 22]', async () => {
     const start = performance.now();
     expect((await run('read x; echo "got [$x]"')).output).toMatch(/^got \[\]\n/);
     expect(performance.now() - start).toBeLessThan(2_000);
@@ -238,7 +238,7 @@ describe('the output', () => {
     expect(output).toMatch(/\n20000\n\[whole output, 108,894 bytes: could not be kept: .*no space left on device\]\n/);
   });
 
-  it('loses control sequences, wherever they are cut', async () => {
+  it('loses control sequences, wherever they are cut [pain 51]', async () => {
     const { output } = await run(
       String.raw`printf 'a\033[?10'; sleep 0.1; printf '49hb\033]0;ti'; sleep 0.1; printf 'tle\007c\033[31md\n'`,
     );
@@ -262,7 +262,7 @@ describe('the output', () => {
     expect(updates).toEqual(['one\n', 'two\n']);
   });
 
-  it('stays flat in memory', async () => {
+  it('stays flat in memory [A46] [pain 50]', async () => {
     const before = process.memoryUsage.rss();
     let peak = before;
     const watch = setInterval(() => {
@@ -284,7 +284,7 @@ describe('the output', () => {
 });
 
 describe('its parts', () => {
-  it('head and tail keep whole characters within the limit, however the text comes', () => {
+  it('head and tail keep whole characters within the limit, however the text comes [A46]', () => {
     const text = 'aé中😀'.repeat(500);
     for (const size of [1, 7, 100, 5_000]) {
       const ends = createHeadTail(1_000);

@@ -42,7 +42,7 @@ describe('locate', () => {
     ['a home folder', '~/x', 'bad-path'],
     ['a part that is a file', 'a.txt/x', 'bad-path'],
     ['the parent', '..', 'outside-workspace'],
-    ['a sibling whose name begins alike', '../w-evil/f', 'outside-workspace'],
+    ['a sibling whose name begins alike [A22]', '../w-evil/f', 'outside-workspace'],
     ['an absolute path outside', '/etc/passwd', 'outside-workspace'],
     ['a link to a file outside', 'link-out', 'outside-workspace'],
     ['a file behind a link to a folder outside', 'folder-out/f', 'outside-workspace'],
@@ -185,7 +185,7 @@ describe('write', () => {
     expect([await text('h'), await readFile(outside, 'utf8')]).toEqual(['new', 'old']);
   });
 
-  it('does not create a file outside through a dangling link', async () => {
+  it('does not create a file outside through a dangling link [A21]', async () => {
     const { write, root, path } = await written({}, 'x', 'new');
     await symlink('../created', path('x'));
     expect(await failureOf(write())).toBe('outside-workspace');

@@ -127,7 +127,7 @@ describe.runIf(isLinux)('a process that is killed', () => {
   const LANES = 4;
   const KILLS_A_LANE = 25;
 
-  it('at any of 100 moments leaves each file old or new, and what it left beside them is swept by the next write', async () => {
+  it('at any of 100 moments leaves each file old or new, and what it left beside them is swept by the next write [A48]', async () => {
     const program = join(await tempFolder(), 'loop.mjs');
     await bundle('test/fixtures/write-loop.ts', program);
     const leftovers = await Promise.all(Array.from({ length: LANES }, () => killOver(program, KILLS_A_LANE)));
