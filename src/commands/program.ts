@@ -76,6 +76,9 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
     if (thrown.exitCode === 0) return;
     const formats = [program, ...program.commands].map((command) => command.opts<Partial<RunFlags>>().outputFormat);
     const outputFormat = formats.find((format) => format !== undefined && format !== 'text') ?? 'text';
+    // A command that only has commands of its own.
+    if (thrown.code === 'commander.help')
+      throw new CommandLineError(`A word is missing after "${argv.join(' ')}".`, outputFormat);
     throw new CommandLineError(thrown.message.replace(/^error: /, ''), outputFormat);
   }
 }

@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.js';
 import { ConfigError } from '../errors.js';
 import type { ApprovalMode } from '../permissions/types.js';
+import { createStubs } from '../tools/shell/sandbox-stubs.js';
 import type { Sandbox } from '../tools/shell/sandbox-types.js';
 
 export type RunSandboxRequest = {
@@ -30,8 +31,12 @@ export async function openRunSandbox(request: RunSandboxRequest): Promise<RunSan
       hint: WITHOUT,
     });
   }
-  if (setting !== 'required' && !needsOne) return { notices: [] };
   const { config: configFolder, data, state, cache } = config.folders;
+  if (setting !== 'required' && !needsOne) {
+    // An empty folder named .npmrc or .envrc that a killed run left is in the way of other programs as well.
+    await createStubs(state).sweep();
+    return { notices: [] };
+  }
   // Most runs have none.
   const { openSandbox } = await import('../tools/shell/sandbox.js');
   const opened = await openSandbox({

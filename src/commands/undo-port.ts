@@ -4,6 +4,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Folders } from '../config/folders.js';
 import { destroysWork } from '../permissions/always-ask.js';
+import { isProtectedPath } from '../permissions/protected-paths.js';
 import { isSecretFile } from '../permissions/secret-files.js';
 import { createUndoRecorder, type UndoRecorder } from '../session/snapshot.js';
 import { type IgnoreRules, readIgnoreRules } from '../tools/ignore-rules.js';
@@ -32,6 +33,8 @@ export function openUndo({ folders, roots, now, mask, warn, signal }: UndoPlace)
     ports: {
       excluded: ownFolders(folders),
       isSecret: (path) => !roots.includes(path) && isSecretFile(path),
+      // The sandbox puts them there, perhaps that of another run.
+      isStandIn: (name) => name === 'HEAD' || isProtectedPath(name),
       isIgnored: async (folder) => {
         const root = roots.find((each) => folder.startsWith(each)) ?? folder;
         // Ignore files may change from one command to the next, which makes no odds to what is built.

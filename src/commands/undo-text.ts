@@ -13,7 +13,7 @@ export function listText(turns: readonly Turn[]): string {
   const rows = shown.toReversed().map((turn) => {
     const counts = countsOf(turn);
     const files = [`~${counts.changed}`, `+${counts.created}`, `-${counts.deleted}`];
-    return [String(turn.number), timeOf(turn.at), ...files, taskOf(turn) + markOf(turn, turns)];
+    return [String(turn.number), timeOf(turn.at), ...files, taskOf(turn) + markOf(turn, turns) + gapMark(turn)];
   });
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
@@ -32,11 +32,13 @@ export function turnText(turn: Turn, turns: readonly Turn[], root: string): stri
   const files = filesOf(turn).filter(isFile);
   const rows = files.map((file) => {
     const why = file.before.kind === 'unkept' ? ` (no copy: it ${WHY_UNKEPT[file.before.reason]})` : '';
-    const unsure = file.isUnsure ? ' (the run was killed: others may have changed it since)' : '';
+    const unsure = unsureOf(file);
     return `${SIGNS[kindOf(file)]} ${pathIn(root, file.path)}${why}${unsure}`;
   });
   const head = `Turn ${turn.number} of ${timeOf(turn.at)}: ${taskOf(turn)}${markOf(turn, turns)}`;
-  const commands = [...new Set(turn.changes.flatMap(({ command }) => command ?? []))].map((text) => `  ${clean(text)}`);
+  const shown = new Set(files.map(({ path }) => path));
+  const ofFiles = turn.changes.filter(({ path }) => shown.has(path));
+  const commands = [...new Set(ofFiles.flatMap(({ command }) => command ?? []))].map((text) => `  ${clean(text)}`);
   return [
     head,
     ...rows,
@@ -54,7 +56,7 @@ export function turnJson(turn: Turn, turns: readonly Turn[]): string {
       how: file.how,
       restorable: file.before.kind !== 'unkept',
       ...(file.before.kind === 'unkept' && { reason: file.before.reason }),
-      ...(file.isUnsure && { unsure: true }),
+      ...((file.isUnsure || file.isMeanwhile) && { unsure: true }),
     }));
   return JSON.stringify({ type: 'undo_turn', ...summaryOf(turn, turns), changes: files, gaps: turn.gaps });
 }
@@ -99,6 +101,11 @@ export function pathIn(root: string, path: string): string {
   return safeName(isBelow ? way.split(sep).join('/') : path);
 }
 
+function unsureOf({ isUnsure, isMeanwhile }: TurnFile): string {
+  if (isUnsure) return ' (the run was killed: others may have changed it since)';
+  return isMeanwhile ? ' (while a command went on in the background: perhaps by others)' : '';
+}
+
 const SIGNS: Readonly<Record<ChangeKind, string>> = { changed: '~', created: '+', deleted: '-' };
 
 const DONE: Readonly<Record<RestoreAction, string>> = {
@@ -141,6 +148,11 @@ function isFile({ before, afters }: TurnFile): boolean {
 
 function taskOf({ task }: Turn): string {
   return clean(task) || '(no task)';
+}
+
+/** A row of zeros would say that nothing was changed, which is not known. */
+function gapMark(turn: Turn): string {
+  return filesOf(turn).some(isFile) || turn.gaps.length === 0 ? '' : ' (not all is known: see show)';
 }
 
 function markOf(turn: Turn, turns: readonly Turn[]): string {

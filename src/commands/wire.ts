@@ -200,6 +200,7 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
     endTools: async () => {
       for (const text of await closeTools(tools.values()))
         tell({ type: 'notice', level: 'info', code: 'tool-ended', text });
+      await undo?.settle();
     },
     close: () => {
       undo?.close();

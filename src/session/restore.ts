@@ -202,15 +202,17 @@ function isMadeFile({ before, afters }: TurnFile): boolean {
 
 /** Why what is there now is not the turn's own. */
 function conflictOf(
-  { path, afters, isUnsure, isShared }: TurnFile,
+  { path, afters, isUnsure, isMeanwhile, isShared }: TurnFile,
   now: PathState,
   later: readonly Turn[],
 ): string | undefined {
   // Nothing of anybody is lost where nothing is.
   const isOwn =
     afters.some((after) => isSameContent(after, now)) || (now.kind === 'absent' && afters.at(-1)?.kind === 'folder');
-  if (isOwn && (now.kind === 'absent' || !(isUnsure || isShared))) return undefined;
+  if (isOwn && (now.kind === 'absent' || !(isUnsure || isMeanwhile || isShared))) return undefined;
   if (isOwn && isShared) return 'it was changed by somebody else while the turn went on';
+  if (isOwn && isMeanwhile)
+    return 'it was changed while a command went on in the background, by that or by somebody else';
   if (isOwn) return 'the run was killed, and whether it left this or somebody else changed it since is not known';
   if (afters.at(-1)?.kind === 'unkept')
     return 'of what the turn left there nothing is known, so it may be changed since';

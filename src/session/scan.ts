@@ -56,6 +56,8 @@ export type ScanOptions = {
   readonly isSecret: (path: string) => boolean;
   /** Whether the project keeps a folder out of version control. */
   readonly isIgnored: (folder: string) => Promise<boolean>;
+  /** Whether an empty folder of this name only stands for something that must not come into being. */
+  readonly isStandIn?: (name: string) => boolean;
   /** Look into ignored folders of what is built as well. */
   readonly withBuilt: boolean;
   /** Aborted: nothing more is looked at or copied. */
@@ -95,6 +97,7 @@ export async function scan(options: ScanOptions): Promise<Scan> {
   for (let at = 0; at < queue.length; at++) {
     const folder = queue[at] ?? '';
     const found = limit === 'files' ? undefined : list(folder);
+    if (found?.length === 0 && options.isStandIn?.(basename(folder)) === true) continue;
     entries.set(folder, { kind: 'folder', isListed: found !== undefined });
     for (const item of found ?? []) {
       const path = join(folder, item.name);

@@ -3,20 +3,22 @@
  * undone: the old content before each write of a tool, and two looks at the workspace around each command. Nothing here
  * keeps a change from being made: what there is no copy of is told instead.
  */
-import { dirname, isAbsolute, relative, sep } from 'node:path';
+import { sep } from 'node:path';
+import { createBackgroundLooks, type Followed } from './background-looks.js';
 import { createBlobStore, hashOf } from './blob-store.js';
 import { describeUnkept, firstLine, gapsOf, LIMITS } from './gaps.js';
+import { missingFolders, shownIn } from './paths.js';
 import { recoverTurns } from './recovery.js';
 import { readRegular, statsOf } from './regular-file.js';
 import { type Retention, storeFolders, sweepNowAndThen } from './retention.js';
 import type { Scan, ScanLimits, ScanOptions } from './scan.js';
 import { differenceOf } from './scan-difference.js';
 import { createScanSeries } from './scan-series.js';
-import { beginTurnFile, type TurnWriter } from './turn-log.js';
+import { beginTurnFile, reopenTurnFile, type TurnWriter } from './turn-log.js';
 import { type Change, isSameContent, type PathState, type TurnLine, WHY_UNKEPT } from './undo-types.js';
 
 /** What the recorder needs of other rooms. */
-export type UndoPorts = Pick<ScanOptions, 'excluded' | 'isSecret' | 'isIgnored' | 'now'> & {
+export type UndoPorts = Pick<ScanOptions, 'excluded' | 'isSecret' | 'isIgnored' | 'isStandIn' | 'now'> & {
   /** Whether a command may throw away work for good: then more is copied before it. */
   readonly isDestructive: (command: string) => boolean;
   readonly mask: (text: string) => string;
@@ -45,7 +47,13 @@ export type UndoRecorder = {
   /** The state of a path was changed in another way, of which `before` tells all. */
   note(path: string, before: PathState, after: PathState): Promise<void>;
   /** See `ChangeKeeper` of the tools. */
-  aroundCommand<Result>(command: string, run: () => Promise<Result>): Promise<Observed<Result>>;
+  aroundCommand<Result>(
+    command: string,
+    run: () => Promise<Result>,
+    goesOn?: (result: Result) => Promise<unknown> | undefined,
+  ): Promise<Observed<Result>>;
+  /** Looks at what commands changed that went on in the background; after their end. */
+  settle(): Promise<void>;
   /** Ends the turn, and leaves to the next process what was learned of the files. */
   close(): void;
   /** Completes what killed runs left open; done anyway before the first change of a turn. */
@@ -58,6 +66,12 @@ export type Observed<Result> = {
   readonly notes: readonly string[];
 };
 
+type FollowOn = Pick<Followed, 'from' | 'hasEnded' | 'look'> & {
+  readonly to: TurnWriter;
+  readonly id: number;
+  readonly command: string;
+};
+
 export const RETENTION: Retention = { turns: 100, bytes: 500_000_000 };
 /** Paths that one command is said to have changed: a checkout may change thousands. */
 const MOST_TOUCHED = 500;
@@ -67,6 +81,9 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
   const folders = storeFolders(options.folder);
   const store = createBlobStore(folders.blobs);
   const series = createScanSeries({ ...ports, roots, store, folder: folders.scans });
+  const background = createBackgroundLooks((thrown) =>
+    warnOnce(`What a background command changed can't be found out: ${reasonOf(thrown)}.`),
+  );
   const writtenByTools = new Map<string, { readonly order: number; readonly after: PathState }>();
   const told = new Set<string>();
   let turn: Parameters<UndoRecorder['beginTurn']>[0] = { task: '', sessionId: '' };
@@ -126,6 +143,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
 
   function record(to: TurnWriter, change: Omit<Change, 'type' | 'at'>): void {
     append(to, { type: 'change', at: ports.now(), ...change });
+    background.seen(change);
   }
 
   const isOurs = (path: string) => ports.excluded.some((folder) => path === folder || path.startsWith(folder + sep));
@@ -169,7 +187,7 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
       if (to !== undefined) record(to, { order: mine, path, before, after, how: 'undo' });
     },
 
-    async aroundCommand(command, run) {
+    async aroundCommand(command, run, goesOn) {
       const to = await opening();
       if (to === undefined) return { result: await run(), touched: [], notes: [] };
       const mine = ++order;
@@ -190,7 +208,9 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
       }
       const after = await series.next(wanted);
       const changed = recordDifference(to, { before, after, order: mine, until: ++order, command: text });
-      append(to, { type: 'command-end', id });
+      const hasEnded = 'result' in done ? goesOn?.(done.result) : undefined;
+      if (hasEnded === undefined) append(to, { type: 'command-end', id });
+      else followOn({ to, id, command: text, from: after, hasEnded, look: () => series.next(wanted) });
       if ('thrown' in done) throw done.thrown;
       return { result: done.result, touched: changed.touched, notes: [...notes, ...changed.notes] };
     },
@@ -202,7 +222,23 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
       endTurn();
     },
     recover,
+    settle: async () => {
+      // What is left open is found out by the next process.
+      if (ports.signal?.aborted !== true) await background.settle();
+    },
   };
+
+  function followOn({ to, id, command, ...followed }: FollowOn): void {
+    const mine = ++order;
+    const finish: Followed['finish'] = (changes) => {
+      // The turn may be over.
+      const into = to === opened ? to : reopenTurnFile(folders.turns, to.number);
+      for (const each of changes) record(into, { ...each, order: mine, until: ++order, command, how: 'background' });
+      append(into, { type: 'command-end', id });
+      if (into !== opened) into.close();
+    };
+    background.follow({ ...followed, order: mine, finish });
+  }
 
   function endTurn(): void {
     if (opened !== undefined) append(opened, { type: 'end', at: ports.now() });
@@ -254,18 +290,6 @@ export function createUndoRecorder(options: UndoOptions): UndoRecorder {
     for (const text of describeUnkept(unkept)) warnOnce(text);
     return { touched: touched.slice(0, MOST_TOUCHED), notes };
   }
-}
-
-/** Relative to the root with forward slashes; absolute where that would climb out of it. */
-function shownIn(root: string, path: string): string {
-  const way = relative(root, path);
-  return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way) ? path : way.split(sep).join('/');
-}
-
-/** The folders that a write of `path` has to make, outermost first. */
-function missingFolders(path: string): string[] {
-  const folder = dirname(path);
-  return statsOf(folder) !== undefined || folder === path ? [] : [...missingFolders(folder), folder];
 }
 
 function reasonOf(thrown: unknown): string {

@@ -35,7 +35,7 @@ const change = z.object({
   path: z.string(),
   before: pathState,
   after: pathState,
-  how: z.enum(['tool', 'command', 'undo']),
+  how: z.enum(['tool', 'command', 'background', 'undo']),
   command: z.string().optional(),
   /** Found after the run had died: whether the run or somebody else left this is not known. */
   isUnsure: z.boolean().optional(),
@@ -97,6 +97,8 @@ export type TurnFile = {
   readonly afters: readonly PathState[];
   readonly how: Change['how'];
   readonly isUnsure: boolean;
+  /** Last changed while a command went on in the background: by that, or by somebody else. */
+  readonly isMeanwhile: boolean;
   /** Somebody else changed it between two changes of the turn. */
   readonly isShared: boolean;
 };
@@ -112,7 +114,9 @@ export function filesOf(turn: Pick<Turn, 'changes'>): readonly TurnFile[] {
     if (first === undefined || last === undefined || isSameState(first.before, last.after)) return [];
     const { before, how } = first;
     const isUnsure = last.isUnsure === true;
-    return [{ path, before, afters: changes.map(({ after }) => after), how, isUnsure, isShared: isShared(sorted) }];
+    const afters = changes.map(({ after }) => after);
+    const isMeanwhile = last.how === 'background';
+    return [{ path, before, afters, how, isUnsure, isMeanwhile, isShared: isShared(sorted) }];
   });
 }
 

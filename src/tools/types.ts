@@ -54,10 +54,12 @@ export type ChangeKeeper = {
   /**
    * Runs a command that may change any file of the workspace, with a look at the files before and after it.
    * `touched`: what it changed, relative to the root. `notes`: for the model and the person, e.g. what was not kept.
+   * `goesOn`: resolves at the end of what still runs after `run`, for one more look; undefined where nothing does.
    */
   aroundCommand<Result>(
     command: string,
     run: () => Promise<Result>,
+    goesOn?: (result: Result) => Promise<unknown> | undefined,
   ): Promise<{ readonly result: Result; readonly touched: readonly string[]; readonly notes: readonly string[] }>;
 };
 

@@ -8,7 +8,7 @@ import { calls, says } from '../fixtures/model-server.js';
 import { oddSleep } from '../tools/shell-bench.js';
 import { makePlace } from './place.js';
 import { jsonOf, lastResult, resultsIn, streamOf, toolsIn } from './reading.js';
-import { play, serve, start, until } from './support.js';
+import { chatcli, play, serve, start, until } from './support.js';
 
 const ALL = ['coder', 'x', '--dangerously-skip-permissions'];
 
@@ -42,6 +42,24 @@ describe('a background command of a run', () => {
     expect(streamOf(stream).events.at(-1)).toMatchObject({ type: 'notice', code: 'tool-ended' });
     expect(streamOf(stream).result).toMatchObject({ type: 'result', result: 'done' });
     expect(sleeper.alive()).toBe(0);
+  });
+
+  it('belongs to its turn with all that it changed, and the sandbox with nothing', async () => {
+    const place = makePlace();
+    place.write('a.txt', 'one');
+    const turns = [
+      calls('shell', { command: 'sleep 1; echo two > a.txt; touch ready; sleep 300', background: true }),
+      calls('shell', { command: 'while [ ! -e ready ]; do sleep 0.05; done' }),
+      says('done'),
+    ];
+    await play(turns, ['coder', 'x', '--approval-mode', 'full-auto'], { place });
+    await play([calls('shell', { command: 'sleep 300', background: true }), says('done')], [...ALL], { place });
+    const list = jsonOf(await chatcli(['undo', '--output-format', 'json'], { place }));
+    expect(list).toMatchObject({
+      turns: [{ number: 2, files: { changed: 0, created: 0, deleted: 0 } }, { number: 1 }],
+    });
+    const undone = await chatcli(['undo', 'last', '--force'], { place });
+    expect([undone.exitCode, place.read('a.txt'), place.has('ready')]).toEqual([0, 'one', false]);
   });
 
   it.each([

@@ -48,6 +48,7 @@ describe('a command line that cannot be meant', () => {
     ['an unknown flag before the command', ['--nope', 'agent', 'x'], '--nope'],
     ['a flag that is not built yet', ['agent', 'x', '--fork-session'], '--fork-session'],
     ['an unknown command', ['frobnicate'], 'frobnicate'],
+    ['a command without the word after it', ['policy'], 'A word is missing after "policy"'],
     ['an unknown worker', ['agent', 'x', '--worker', 'nobody'], 'nobody'],
     ['an unknown worker by its other flag', ['coder', 'x', '--agent', 'nobody'], 'nobody'],
     ['an unknown output format', ['agent', 'x', '--output-format', 'yaml'], 'yaml'],

@@ -172,8 +172,13 @@ describe('after the end of a run', () => {
     expect([ended.exitCode, names(place)]).toEqual([exitCode, ['started']]);
   });
 
-  it('that was killed, the next one takes away what it left [A36]', async () => {
+  it.each([
+    ['in a sandbox', FULL_AUTO],
+    ['without one', ['--approval-mode', 'read-only']],
+  ])('that was killed, the next one %s takes away what it left [A36]', async (_how, flags) => {
     const place = makePlace();
+    place.write('.git/info/exclude', 'x\n');
+    const state = () => readdirSync(join(place.settings, 'state')).filter((name) => name.startsWith('sandbox-exclude'));
     const server = await serve([calls('shell', { command: 'touch started; sleep 300' })]);
     const running = start(['coder', 'x', ...FULL_AUTO], { place, server });
     // What no other run may leave is what this one leaves.
@@ -181,9 +186,9 @@ describe('after the end of a run', () => {
     await until('the command runs', () => place.has('started'));
     running.kill('SIGKILL');
     await running.ended.catch(() => undefined);
-    expect(place.has('.mcp.json')).toBe(true);
-    await run('true', FULL_AUTO, { place });
-    expect(names(place)).toEqual(['started']);
+    expect([place.has('.mcp.json'), state().length]).toEqual([true, 1]);
+    await run('true', flags, { place });
+    expect([names(place), state()]).toEqual([['.git', 'started'], []]);
   });
 });
 

@@ -62,6 +62,54 @@ describe('a turn', () => {
     expect([await bench.text('a.txt'), await bench.text('b.txt'), await bench.text('c.txt')]).toEqual(['a', 'b', 'c']);
   });
 
+  it('covers what a command changed that went on in the background, and asks where it may be of others', async () => {
+    const bench = await undoBench({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd' });
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const { touched } = await bench.recorder.aroundCommand(
+      'serve',
+      () => bench.put('a.txt', 'at once'),
+      () => ended,
+    );
+    await bench.put('b.txt', 'in the background');
+    await bench.put('new/n.txt', 'in the background');
+    await bench.write('c.txt', 'by a tool');
+    await rm(bench.path('d.txt'));
+    end();
+    await bench.recorder.settle();
+    expect(touched).toEqual(['a.txt']);
+    const undone = await bench.undo();
+    expect(undone.restored.map(({ path }) => path).toSorted()).toEqual(['a.txt', 'c.txt', 'd.txt'].map(bench.path));
+    expect(undone.conflicts).toEqual(
+      ['new/n.txt', 'b.txt'].map((name) => ({ path: bench.path(name), reason: expect.stringContaining('background') })),
+    );
+    expect(bench.turns()[0]).toMatchObject({ openCommands: [], hasEnded: true });
+  });
+
+  it('takes in what a background command changed after its end', async () => {
+    const bench = await undoBench({ 'a.txt': 'a' });
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    await bench.recorder.aroundCommand(
+      'serve',
+      async () => undefined,
+      () => ended,
+    );
+    bench.recorder.beginTurn({ task: 'the next', sessionId: 's' });
+    await bench.write('b.txt', 'of the next');
+    await bench.put('a.txt', 'in the background');
+    end();
+    await bench.recorder.settle();
+    expect(bench.turns().map((turn) => filesOf(turn).map(({ path }) => path))).toEqual(
+      [['a.txt'], ['b.txt']].map((names) => names.map(bench.path)),
+    );
+    expect(bench.warnings).toEqual([]);
+  });
+
   it('that a person worked in meanwhile on the same file is not taken back over their work', async () => {
     const bench = await undoBench({ 'a.txt': 'first' });
     await bench.write('a.txt', 'second');

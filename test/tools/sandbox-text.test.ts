@@ -92,18 +92,38 @@ describe('looking through a workspace', () => {
       '.aws/config',
       'node_modules/p/.env',
       '.git/x.pem',
+      '.vscode/x',
+      'a/.git/HEAD',
+      'a/.git/y/.vscode/x',
+      'b/.envrc',
+      'b/.vscode/.npmrc',
+      'node_modules/p/.vscode/x',
+      ...['HEAD', 'objects/x', 'refs/x'].map((name) => `c/${name}`),
     ];
     for (const file of files) {
       mkdirSync(join(root, file, '..'), { recursive: true });
       writeFileSync(join(root, file), '');
     }
     const scan = await scanForSandbox([root]);
-    expect({ ...scan, secrets: scan.secrets.map((path) => path.slice(root.length + 1)).toSorted() }).toEqual({
+    const below = (paths: readonly string[]) => paths.map((path) => path.slice(root.length + 1)).toSorted();
+    const { secrets, nested, bare } = scan;
+    expect({ ...scan, secrets: below(secrets), nested: below(nested), bare: below(bare) }).toEqual({
       hardLinks: [],
-      secrets: ['.aws', '.env', 'a/.env.local', 'a/key.pem'],
+      secrets: ['.aws', '.env', 'a/.env.local', 'a/key.pem', 'b/.vscode/.npmrc'],
+      nested: ['a/.git', 'b/.envrc', 'b/.vscode'],
+      bare: ['c'],
       isWhole: true,
+      areNestedWhole: true,
     });
     expect((await scanForSandbox([root], 3)).isWhole).toBe(false);
+  });
+
+  it('comes to what the project itself holds before what was installed', async () => {
+    const root = await tempFolder();
+    for (let n = 0; n < 20; n++) mkdirSync(join(root, 'node_modules', `p${n}`), { recursive: true });
+    mkdirSync(join(root, 'packages/one/deep/.git'), { recursive: true });
+    const scan = await scanForSandbox([root], 10);
+    expect([scan.isWhole, scan.nested]).toEqual([false, [join(root, 'packages/one/deep/.git')]]);
   });
 });
 

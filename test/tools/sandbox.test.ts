@@ -37,7 +37,7 @@ beforeAll(() => {
     git(folder, 'commit', '-q', '--allow-empty', '-m', 'zero');
   }
   mkdirSync(join(root, '.git/info'));
-  writeFileSync(join(root, '.git/info/exclude'), '*.log\n');
+  writeFileSync(join(root, '.git/info/exclude'), '*.log\ndeep/\n');
   git(root, 'submodule', '--quiet', 'add', '../origin', 'sub');
   writeFileSync(join(root, 'a.txt'), 'a\n');
   git(root, 'add', '-A');
@@ -50,6 +50,12 @@ beforeAll(() => {
   mkdirSync(join(root, '.vscode'));
   writeFileSync(join(root, '.vscode/settings.json'), '{}\n');
   symlinkSync('settings', join(root, '.idea'));
+  git(root, 'init', '-q', '--template=', 'deep/own');
+  git(root, 'init', '-q', '--bare', '--template=', 'deep/bare');
+  for (const name of ['deep/pack/.vscode', 'deep/pack/.husky', 'deep/own/.git/hooks'])
+    mkdirSync(join(root, name), { recursive: true });
+  writeFileSync(join(root, 'deep/pack/.vscode/tasks.json'), '{}\n');
+  writeFileSync(join(root, 'deep/pack/.envrc'), 'true\n');
   return () => rmSync(seed, { recursive: true, force: true });
 });
 
@@ -97,6 +103,18 @@ const AS_IT_WAS: readonly (readonly [what: string, command: string])[] = [
   [
     'their names in another way',
     'mv a.txt .mcp.json; mkdir d; mv -T d .chatcli; ln -s /tmp .claude; rmdir .chatcli; rm -rf .agents; ln a.txt .envrc',
+  ],
+  [
+    'where a submodule has its repository',
+    'echo "gitdir: ../evil" > sub/.git; rm -f sub/.git; mv sub/.git c; mkdir -p sub/.git; ren sub m',
+  ],
+  [
+    'a repository in the repository',
+    'for r in deep/own/.git deep/bare; do echo x >> $r/config; mkdir -p $r/hooks; touch $r/hooks/pre-commit; ren $r/config c; echo ../e > $r/commondir; ren $r $r.x; done; ren deep/own deep/o; ren deep d',
+  ],
+  [
+    'settings of a part',
+    'echo x > deep/pack/.vscode/tasks.json; touch deep/pack/.husky/pre-commit; echo x > deep/pack/.envrc; ren deep/pack/.vscode d; rm -rf deep/pack/.husky; ren deep/pack d; ren deep d',
   ],
   ['a link with such a name', 'rm .idea; mkdir .idea; echo x > .idea/workspace.xml'],
   [
@@ -295,6 +313,28 @@ describe('git in the sandbox', () => {
       `cd ${folder}/main; echo x > .git/config; echo x > .git/hooks/pre-commit; mv .git g; touch new; git config a.b c; cd ${folder}/w; rm -f .git; echo "gitdir: /tmp" > .git`,
     );
     expect(disk()).toEqual(before);
+  });
+
+  it('commits in a bare repository that is the workspace, and leaves what runs programs there as it was', async () => {
+    const { run, root } = await sandboxBench({
+      prepare: (folder) => git(join(folder, 'w'), 'init', '-q', '--bare', '--template='),
+    });
+    const before = readFileSync(join(root, 'config'), 'utf8');
+    const { output } = await run(
+      'echo x >> config; mkdir hooks; touch hooks/post-update; mv config c; mv hooks h; git update-ref refs/heads/x $(git commit-tree -m x $(git write-tree))',
+    );
+    expect(output).toMatch(/exit code 0$/);
+    expect(git(root, 'log', '--format=%s', 'x')).toBe('x\n');
+    expect(readFileSync(join(root, 'config'), 'utf8')).toBe(before);
+    expect(existsSync(join(root, 'hooks'))).toBe(false);
+  });
+
+  it('can not make a bare repository of a folder that is in none', async () => {
+    const { run, root } = await sandboxBench();
+    await run(
+      'mkdir -p objects refs; echo "ref: refs/heads/x" > HEAD; printf "[core]\n\tfsmonitor = touch pwn;:\n" > config',
+    );
+    expect(existsSync(join(root, 'HEAD'))).toBe(false);
   });
 
   it('says where it can not commit, and does not open a folder that only a file names', async () => {

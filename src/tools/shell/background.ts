@@ -62,6 +62,8 @@ export type BackgroundCommands = {
    * @throws {ToolFailure} for an id that nobody has.
    */
   look(id: string, waitMs: number, signal: AbortSignal): Promise<Look>;
+  /** Resolves when it has ended; undefined where it has. */
+  endOf(id: string): Promise<void> | undefined;
   /** Stops one, if it still runs, and waits for its end. */
   stop(id: string): Promise<Look>;
   /** All that are known, in the order of their start; no news is taken by it. */
@@ -123,6 +125,10 @@ export function createBackgroundCommands(groups?: ProcessGroups): BackgroundComm
       const job = find(id);
       await untilNews(job, waitMs, signal);
       return lookAt(job);
+    },
+    endOf: (id) => {
+      const job = jobs.get(id);
+      return job?.ended === undefined ? job?.done : undefined;
     },
     async stop(id) {
       const job = find(id);

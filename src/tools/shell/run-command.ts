@@ -46,8 +46,10 @@ export async function aroundCommand<Result>(
   { command, isRead }: Pick<CommandRun, 'command' | 'isRead'>,
   { changes }: ToolContext,
   run: () => Promise<Result>,
+  goesOn?: (result: Result) => Promise<unknown> | undefined,
 ): Promise<{ readonly result: Result; readonly touched: readonly string[]; readonly notes: readonly string[] }> {
-  if (changes !== undefined && !(isRead && isReadOnlyCommand(command))) return changes.aroundCommand(command, run);
+  if (changes !== undefined && !(isRead && isReadOnlyCommand(command)))
+    return changes.aroundCommand(command, run, goesOn);
   return { result: await run(), touched: [], notes: [] };
 }
 

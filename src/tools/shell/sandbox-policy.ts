@@ -6,6 +6,7 @@ import { isProtectedPath, PROTECTED_FOLDERS, PROTECTED_NAMES } from '../../permi
 import { isSecretFile } from '../../permissions/secret-files.js';
 import { contains } from './environment.js';
 import { type GitRules, rulesOfGitFile, rulesOfGitFolder } from './sandbox-git.js';
+import type { Scan } from './sandbox-scan.js';
 import { joined, type Missing, type SandboxPolicy } from './sandbox-types.js';
 
 /** What stands still while a program runs. */
@@ -24,6 +25,9 @@ export type SandboxGround = {
   readonly shown: readonly string[];
   /** Secret files found in the workspace. */
   readonly secrets: readonly string[];
+  /** See there: found by a look through the workspace. */
+  readonly nested: Scan['nested'];
+  readonly bare: Scan['bare'];
   readonly network: boolean;
 };
 
@@ -50,8 +54,14 @@ export async function policyFor(
 ): Promise<SandboxPolicy> {
   const outside = await outsideOf(ground, programs);
   const parts = await Promise.all(ground.roots.map((root) => insideOf(root, ground)));
+  const nested = await Promise.all([
+    ...ground.nested.map((path) => nestedAt(path, ground)),
+    ...ground.bare.map((path) => bareAt(path, ground)),
+  ]);
   const shown = await existing([...ground.shown, ...spools]);
-  return joined(outside, { writable: ground.roots, shown }, ...parts);
+  const policy = joined(outside, { writable: ground.roots, shown }, ...parts, ...nested);
+  // Two folders of the workspace may be worktrees of one repository.
+  return { ...policy, missing: [...new Map(policy.missing.map((stub) => [stub.path, stub])).values()] };
 }
 
 /** Why no sandbox can hold for these folders; undefined where it can. */
@@ -111,6 +121,8 @@ async function insideOf(root: string, ground: SandboxGround): Promise<SandboxPol
   const own = await Promise.all(
     ground.ownFolders.filter((folder) => contains(root, folder)).map((folder) => ownFolder(root, folder)),
   );
+  // Else a command could make a repository of the folder itself, whose configuration the next `git status` would follow.
+  if (!names.includes('.git') && !names.includes('HEAD')) missing.push({ path: join(root, 'HEAD'), kind: 'folder' });
   const git = await gitRules(root, ground.roots);
   const atRoot = names.filter((name) => isSecretFile(name)).map((name) => join(root, name));
   const secrets = [...ground.secrets.filter((path) => contains(root, path)), ...atRoot];
@@ -118,11 +130,34 @@ async function insideOf(root: string, ground: SandboxGround): Promise<SandboxPol
 }
 
 async function kept(path: string): Promise<Partial<SandboxPolicy>> {
-  if (path.endsWith(`${sep}.git`)) return {};
+  return path.endsWith(`${sep}.git`) ? {} : keptWhole(path);
+}
+
+async function keptWhole(path: string): Promise<Partial<SandboxPolicy>> {
   const entry = await lstat(path);
   if (!entry.isSymbolicLink()) return { readOnly: [path] };
   // Nothing can be mounted on a link; where it leads is read-only or protected by that name.
   return { links: [{ path, target: await readlink(path) }] };
+}
+
+/** What is protected deeper in the workspace. It may be gone since it was found. */
+async function nestedAt(path: string, ground: SandboxGround): Promise<Partial<SandboxPolicy>> {
+  if (!(await exists(path))) return {};
+  const anchored = foldersAbove(path, ground);
+  const isRepository = path.endsWith(`${sep}.git`) && (await exists(join(path, 'HEAD')));
+  return joined({ anchored }, isRepository ? await rulesOfGitFolder(path) : await keptWhole(path));
+}
+
+async function bareAt(path: string, ground: SandboxGround): Promise<Partial<SandboxPolicy>> {
+  if (!(await exists(join(path, 'HEAD')))) return {};
+  return joined({ anchored: foldersAbove(path, ground) }, await rulesOfGitFolder(path));
+}
+
+/** Those between the workspace's own folder and this path: none may be moved away and another put in its place. */
+function foldersAbove(path: string, { roots }: Pick<SandboxGround, 'roots'>): string[] {
+  const folder = dirname(path);
+  if (roots.includes(path) || roots.includes(folder) || folder === path) return [];
+  return [...foldersAbove(folder, { roots }), folder];
 }
 
 async function gitRules(root: string, roots: readonly string[]): Promise<GitRules> {

@@ -3,7 +3,7 @@
  * and other programs of ours may rely on the same one, and to remove it would take their mounts away. So a list in the
  * state folder says who relies on what: the last one removes it, or the next one where the last was killed.
  */
-import { lstat, mkdir, readFile, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { identityOf } from '../../process-identity.js';
 import type { Missing, SandboxPolicy } from './sandbox-types.js';
@@ -22,6 +22,9 @@ export type Stubs = {
   /** Removes what programs left that were killed. */
   sweep(): Promise<void>;
 };
+
+/** Files of the state folder that git reads in place of its own, by the id of the command. */
+export const EXCLUDE = 'sandbox-exclude-';
 
 const LOCK_STALE_MS = 2_000; // It is held for some milliseconds; the lock of a program that was killed is waited for.
 const LOCK_RETRIES = { retries: 1_000, factor: 1, minTimeout: 5, maxTimeout: 10, randomize: true };
@@ -43,12 +46,20 @@ export function createStubs(stateFolder: string): Stubs {
     }
   }
 
+  /** Of commands that are on the list no more. */
+  async function removeExcludes(ids: ReadonlySet<string>): Promise<void> {
+    const names = (await readdir(stateFolder)).filter((name) => name.startsWith(EXCLUDE));
+    const left = names.filter((name) => ![...ids].some((id) => name.startsWith(`${EXCLUDE}${id}-`)));
+    await Promise.all(left.map((name) => rm(join(stateFolder, name), { force: true })));
+  }
+
   /** Leaves those that are alive and not `id` on the list, and removes what none of them relies on. */
   async function clear(users: readonly User[], id?: string): Promise<void> {
     const staying = users.filter((user) => user.id !== id && isAlive(user));
     const used = new Set(staying.flatMap(({ stubs }) => stubs.map(({ path }) => path)));
     const unused = users.flatMap(({ stubs }) => stubs).filter(({ path }) => !used.has(path));
     await Promise.all(unused.map(remove));
+    await removeExcludes(new Set(staying.map((user) => user.id)));
     await write(staying);
   }
 

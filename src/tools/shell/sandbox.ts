@@ -10,7 +10,7 @@ import { bubblewrapArguments } from './sandbox-bubblewrap.js';
 import { seatbeltArguments } from './sandbox-macos.js';
 import { accountHomes, gitProblems, groundProblem, policyFor, type SandboxGround } from './sandbox-policy.js';
 import { scanForSandbox } from './sandbox-scan.js';
-import { createStubs, type Stubs } from './sandbox-stubs.js';
+import { createStubs, EXCLUDE, type Stubs } from './sandbox-stubs.js';
 import { EMPTY_POLICY, type Sandbox, type SandboxPolicy } from './sandbox-types.js';
 
 export type SandboxOptions = {
@@ -52,7 +52,7 @@ export async function openSandbox(options: SandboxOptions): Promise<OpenedSandbo
   const scan = await scanForSandbox(options.roots);
   const stubs = createStubs(options.stateFolder);
   await stubs.sweep();
-  const whole = { ...ground, secrets: scan.secrets };
+  const whole = { ...ground, secrets: scan.secrets, nested: scan.nested, bare: scan.bare };
   const sandbox = found.isSeatbelt
     ? seatbelt(found.file, whole, options)
     : bubblewrap(found.file, whole, options, stubs);
@@ -119,6 +119,8 @@ function groundOf({ roots, childEnvironment, ownFolders, network, readable }: Sa
     execPath: process.execPath,
     shown: readable,
     secrets: [],
+    nested: [],
+    bare: [],
     network,
   };
 }
@@ -141,7 +143,7 @@ function bubblewrap(
       const policy = await stubs
         .hold(id, () => policyFor(ground, { programs: [start.file], spools: spools() }))
         .catch(giveUp);
-      const excludes = await writeExcludes(policy, join(stateFolder, `sandbox-exclude-${id}`)).catch(giveUp);
+      const excludes = await writeExcludes(policy, join(stateFolder, `${EXCLUDE}${id}`)).catch(giveUp);
       const plan = { policy, network, cwd: start.cwd, replaced: excludes };
       const args = [...bubblewrapArguments(plan), start.file, ...start.args];
       const release = async () => {
@@ -202,7 +204,7 @@ function explain(cause: unknown): never {
 
 const SHOWN_LINKS = 3;
 
-function noticesOf({ hardLinks, isWhole }: Awaited<ReturnType<typeof scanForSandbox>>): string[] {
+function noticesOf({ hardLinks, isWhole, areNestedWhole }: Awaited<ReturnType<typeof scanForSandbox>>): string[] {
   const notices: string[] = [];
   if (hardLinks.length > 0) {
     const more = hardLinks.length > SHOWN_LINKS ? ` and ${hardLinks.length - SHOWN_LINKS} more` : '';
@@ -212,7 +214,11 @@ function noticesOf({ hardLinks, isWhole }: Awaited<ReturnType<typeof scanForSand
   }
   if (!isWhole)
     notices.push(
-      'The workspace is too big to be looked through whole: hard links and secret files deep in it are not known to the sandbox.',
+      'The workspace is too big to be looked through whole: hard links, secret files and repositories deep in it are not known to the sandbox.',
+    );
+  if (!areNestedWhole)
+    notices.push(
+      'There are too many repositories and settings deep in the workspace for the sandbox to protect them all.',
     );
   return notices;
 }

@@ -79,7 +79,7 @@ export function createShellTool(parts: ShellParts = {}): Tool {
       const onlyReads = isRead && isReadOnlyCommand(command);
       if (isBackground(input) && !onlyReads) {
         const begin = () => background.start({ command, cwd: shown, start, sandbox }, context);
-        const around = await aroundCommand({ command, isRead }, context, begin);
+        const around = await aroundCommand({ command, isRead }, context, begin, ({ id }) => background.endOf(id));
         return reportStart({ ...around, look: around.result, isTimed: timeout_ms !== undefined });
       }
       const timeoutMs = Math.min(timeout_ms ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
