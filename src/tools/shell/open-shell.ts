@@ -21,7 +21,7 @@ export type ShellSearch = {
 export async function openShell({ setting, path, roots }: ShellSearch): Promise<string | undefined> {
   if (setting === undefined) return process.platform === 'win32' ? firstOf(SHELLS_OF_WINDOWS, path) : undefined;
   const { isRead } = kindOf(shellNamed(setting));
-  const file = isAbsolute(setting) ? setting : await byName(setting, await pathOutside(roots, path));
+  const file = isAbsolute(setting) ? setting : await byName(setting, pathOutside(roots, path));
   if (!((await isProgram(file)) && (await isFile(file)))) {
     throw missing(`CHATCLI_SHELL is ${setting}, and ${file} is no program that can be run.`);
   }
