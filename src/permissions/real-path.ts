@@ -10,7 +10,7 @@ export function nearestRealPath(path: string): string {
   let existing = path;
   for (;;) {
     try {
-      return join(realpathSync(existing), relative(existing, path));
+      return join(realpathSync.native(existing), relative(existing, path));
     } catch {
       const parent = dirname(existing);
       if (parent === existing) return path;
