@@ -20,6 +20,7 @@ import { createWorkspace, type Workspace } from '../tools/workspace.js';
 import type { RunFlags } from './flags.js';
 import { hasTerminal, type Io } from './io.js';
 import { createRedactor } from './redactor.js';
+import { loadRules } from './rule-sources.js';
 
 /** `problem`: no task can run. `warning`: something does not work, or works less well. */
 export type CheckLevel = 'ok' | 'warning' | 'problem';
@@ -58,6 +59,7 @@ export async function examine({ io, cwd, flags }: Subject): Promise<readonly Che
     ...('value' in folders ? await folderChecks(folders.value) : [folders.check('folders')]),
     ...('value' in workspace ? [ok('workspace', workspace.value.root)] : [workspace.check('workspace')]),
     ...(loaded === undefined ? [] : [trustCheck(loaded)]),
+    ...(loaded === undefined ? [] : await ruleChecks(loaded, io, opened?.roots ?? [cwd])),
     await shellCheck(loaded?.config.shell, path, opened?.roots ?? []),
     await ripgrepCheck(opened, childEnvironment(env)),
     await programCheck('git', path, 'Without it changes can neither be shown by git nor committed.'),
@@ -87,6 +89,12 @@ function nodeCheck(): Check {
   const { node } = process.versions;
   if (Number(node.split('.')[0]) >= NODE_AT_LEAST) return ok('node', `${node} (${process.execPath})`);
   return problem('node', `${node} is too old`, `Install Node ${NODE_AT_LEAST} or newer.`);
+}
+
+/** Nothing where all rules can be used: chatcli permissions lists them. */
+async function ruleChecks(loaded: LoadedConfig, io: Io, roots: readonly string[]): Promise<readonly Check[]> {
+  const rules = await attempt(() => loadRules({ io, flags: {}, loaded, roots }));
+  return 'value' in rules ? [] : [rules.check('rules')];
 }
 
 function trustCheck({ trust: { root, isTrusted } }: LoadedConfig): Check {

@@ -49,6 +49,8 @@ export async function loadRules({ io, flags, loaded, roots }: RuleSources): Prom
       // A project may only narrow.
       .filter((rule) => rule.kind === kind && (kind !== 'allow' || rule.scope === 'user'))
       .map((rule) => readRuleText(rule, place));
+  // Who asks for read-only now means it, whatever was allowed before; a flag beside it is as new.
+  const mayStand = () => config.approvalMode !== 'read-only';
   return {
     place,
     stored,
@@ -58,9 +60,12 @@ export async function loadRules({ io, flags, loaded, roots }: RuleSources): Prom
       ask: ofFiles('ask'),
       allow: [
         ...ofFlag('allow', '--allowed-tools', flags.allowedTools),
-        ...ofFiles('allow'),
+        ...ofFiles('allow').filter(mayStand),
         // All are read: a broken one is told wherever it counts.
-        ...stored.map(ruleOfStored).filter((_, index) => stored[index]?.folder === folder),
+        ...stored
+          .map(ruleOfStored)
+          .filter((_, index) => stored[index]?.folder === folder)
+          .filter(mayStand),
       ],
     },
   };

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import { homeOf } from '../config/folders.js';
 import { limitsFor, modelFor } from '../config/limits.js';
 import { type ConfigFlags, loadConfig } from '../config/load.js';
+import type { ConfigNotice } from '../config/problems.js';
 import { type Instructions, loadInstructions } from '../context/instructions.js';
 import { systemPrompt } from '../context/system.js';
 import { ConfigError, messageOf } from '../errors.js';
@@ -108,7 +109,9 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
   });
   const redactor = createRedactor(secretValues);
   report.configure({ color: config.color, mask: redactor.mask });
-  const { provider, model, costOf, contextWindow, close } = await openProvider(config, io);
+  const { provider, model, costOf, contextWindow, close } = await openProvider(config, io).catch((thrown) => {
+    throw withNotices(thrown, notices);
+  });
   const emitter = createEmitter({
     now: io.now,
     sinks: [...report.sinks, ...(await logSinks(config, flags.debug === true))],
@@ -207,6 +210,13 @@ export async function wire({ intent, io, report }: WireOptions): Promise<WiredRu
       close();
     },
   };
+}
+
+/** What is missing may stand in a file that is not read, and a run that does not start tells no notices. */
+function withNotices(thrown: unknown, notices: readonly ConfigNotice[]): unknown {
+  const told = notices.filter(({ code }) => code === 'dotenv-not-read').map(({ text }) => text);
+  if (!(thrown instanceof ConfigError) || told.length === 0) return thrown;
+  return new ConfigError(thrown.message, { cause: thrown, hint: [thrown.hint ?? '', ...told].join('\n').trim() });
 }
 
 /** Flags that set a variable. */

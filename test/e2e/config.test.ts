@@ -280,6 +280,19 @@ describe('an env file', () => {
     });
   });
 
+  it('of the current folder is named where a run has no provider, since the key may stand there', async () => {
+    const place = makePlace({ '.env': 'OPENAI_API_KEY=sk-sneaky-0123456789\n' });
+    const run = await chatcli(['agent', 'x'], {
+      place,
+      env: { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined },
+    });
+    expect([run.exitCode, run.stderr]).toEqual([
+      3,
+      expect.stringMatching(/No provider[\s\S]*\.\/\.env is not read.*chatcli trust env/),
+    ]);
+    expect(run.stderr).not.toContain('sneaky');
+  });
+
   it.each([
     ['has no name of ours', { '.env': 'DATABASE_URL=x\n' }, []],
     ['is named', { '.env': 'CHATCLI_MAX_RETRIES=1\n' }, ['--env-file', '.env']],

@@ -30,6 +30,17 @@ describe('chatcli doctor', () => {
     expect([run.exitCode, run.stderr, server.requests]).toEqual([0, '', []]);
   });
 
+  it('names a rule that no run would start with', async () => {
+    const place = makePlace({});
+    const rule = { rule: 'shell(curl *)', match: ['shell(wget x)'] };
+    writeFileSync(join(place.settings, 'settings.json'), JSON.stringify({ permissions: { deny: [rule] } }));
+    const { exitCode, named } = await examined({ place });
+    expect([exitCode, named('rules')]).toEqual([
+      3,
+      expect.objectContaining({ level: 'problem', found: expect.stringMatching(/settings\.json:1: .*"match"/) }),
+    ]);
+  });
+
   it('gives the same as JSON, names keys and shows none', async () => {
     const env = {
       GROQ_API_KEY: 'gsk_0123456789abcdef',

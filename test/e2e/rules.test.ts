@@ -279,6 +279,12 @@ describe('an answer for good', () => {
     }
     const elsewhere = await ask(place, 'npm test', 'n', { cwd: 'sub' });
     expect(elsewhere.screen).toContain(ASKS);
+    const readOnly = await play(
+      [calls('shell', { command: 'npm test' }), says('done')],
+      ['coder', 'x', '--approval-mode', 'read-only'],
+      { place },
+    );
+    expect([readOnly.exitCode, lastResult(readOnly)]).toEqual([6, expect.stringContaining('Mode read-only')]);
   });
 
   it('is not offered for what runs other things', async () => {
