@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -155,6 +164,30 @@ describe('--sandbox required', () => {
     const ran = await run('touch ~/pwn', [...FULL_AUTO, '--env-file', '.env'], { place });
     expect(JSON.stringify(ran.requests[0]?.body)).toContain('Commands run in a sandbox: no network');
     expect(existsSync(join(place.home, 'pwn'))).toBe(false);
+  });
+});
+
+describe('a shell that is a link under the home folder', () => {
+  it.each(['full-auto', 'auto-edit'])('starts in the sandbox as any other, in mode %s', async (mode) => {
+    const place = makePlace();
+    const bin = join(place.home, '.nix/bin');
+    mkdirSync(bin, { recursive: true });
+    symlinkSync('/usr/bin/bash', join(bin, 'bash'));
+    const flags = ['--approval-mode', mode, '--sandbox', 'required', '--allowed-tools', 'shell(touch made; ls ~)'];
+    const ran = await run('touch made; ls ~', flags, { place, env: { PATH: `${bin}:${place.env.PATH}` } });
+    expect([ran.exitCode, place.has('made'), lastResult(ran)]).toEqual([
+      0,
+      true,
+      expect.stringContaining('exit code 0'),
+    ]);
+  });
+
+  it('starts by its own path, too', async () => {
+    const place = makePlace();
+    mkdirSync(join(place.home, 'mine'));
+    symlinkSync('/usr/bin/bash', join(place.home, 'mine/bash'));
+    const ran = await run('touch made', FULL_AUTO, { place, env: { CHATCLI_SHELL: join(place.home, 'mine/bash') } });
+    expect([ran.exitCode, place.has('made')]).toEqual([0, true]);
   });
 });
 

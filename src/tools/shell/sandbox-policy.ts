@@ -108,7 +108,12 @@ async function outsideOf(ground: SandboxGround, programs: readonly string[]): Pr
   };
   const readable = await Promise.all([...new Set(wanted)].map(spellings));
   const masked = [...homes.flatMap((home) => MASKED_AT_HOME.map((name) => join(home, name))), ...MASKED_IN_SYSTEM];
-  return { hidden: hidden.filter(isOutside), readable: readable.flat(), masked: await existing(masked) };
+  return { hidden: hidden.filter(isOutside), readable: outermost(readable.flat()), masked: await existing(masked) };
+}
+
+/** Without those that another one holds: in what is shown as it is, a link can be no place to show something at. */
+function outermost(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => !paths.some((other) => other !== path && contains(other, path)));
 }
 
 /** What of one folder of the workspace stays as it is. */
