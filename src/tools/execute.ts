@@ -2,17 +2,16 @@
  * Runs one tool call: reads its arguments, asks the policy, asks the person, runs it. Every way it can go ends in a
  * result for the model; nothing is thrown. Order and concurrency of calls are `runtime/round.ts`'s.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { DeadlineError, messageOf } from '../errors.js';
-import type { ApprovalQuestion, ApprovalVerdict, Display, EventBody } from '../events/types.js';
+import type { ApprovalQuestion, ApprovalVerdict, EventBody } from '../events/types.js';
 import type { ToolCall } from '../kernel/types.js';
 import type { Decision, Request, Subject } from '../permissions/types.js';
-import { hasInvisible, madeVisible } from '../permissions/visible.js';
 import { untilAborted } from './abort.js';
 import { normalizeArguments } from './arguments.js';
 import { type AttemptPolicy, DEFAULT_ATTEMPTS, failureOf, runAttempts } from './attempts.js';
-import { checkedDisplay, checkedSubjects } from './check-output.js';
+import { checkedSubjects } from './check-output.js';
 import { describeSubjects } from './describe-subjects.js';
+import { INTERRUPTED, judge } from './judge-call.js';
 import { keepWhole } from './keep-whole.js';
 import type { AdvertisedTool } from './spec.js';
 import { cutMiddle, joinCut } from './truncate.js';
@@ -58,9 +57,6 @@ export type ExecuteOptions = {
   /** May change what the tool gave back, before anyone is told of it. */
   readonly review?: (output: ToolOutput) => ToolOutput;
 };
-
-const MAX_QUESTIONS = 3; // About one change, whose file does not stay as it was shown.
-const KEEPS_CHANGING = 'Not run: what it would change goes on changing while the person is asked. Read it again.';
 
 /** No tool's result may fill the window by itself; each tool cuts more wisely, and earlier, on its own. */
 export const RESULT_LIMIT_BYTES = 20_000;
@@ -178,7 +174,7 @@ type Judged = ToolOutput & Pick<Executed, 'ran' | 'denied' | 'durationMs' | 'att
 
 const notRun = (output: Unrun): Judged => ({ ...output, ran: false, durationMs: 0, attempts: 0 });
 
-const interrupted = notRun({ ok: false, code: 'interrupted', output: 'Not run: interrupted.' });
+const interrupted = notRun(INTERRUPTED);
 
 async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Promise<Judged> {
   const { tool, problem } = prepared;
@@ -195,7 +191,7 @@ async function judgeAndRun(prepared: PreparedCall, options: ExecuteOptions): Pro
   const request: Request = { tool: prepared.call.name, permission: tool.permission, subjects };
   const decision = options.decide(request);
   const refusal = await judge(decision, prepared, request, tool, options);
-  if (refusal !== undefined) return refusal;
+  if (refusal !== undefined) return notRun(refusal);
   if (options.context.signal.aborted) return interrupted;
   const { context, attempts: policy = DEFAULT_ATTEMPTS, review = asItIs } = options;
   const startedAt = context.now();
@@ -215,75 +211,4 @@ const asItIs = (output: ToolOutput): ToolOutput => output;
 /** A path as the gate resolves it: the policy judges where a link leads, not what it is called. */
 async function reallyAbout(subject: Subject, { workspace }: ToolContext): Promise<Subject> {
   return subject.kind === 'path' ? { kind: 'path', path: (await workspace.locate(subject.path)).shown } : subject;
-}
-
-/** Undefined when the call may run. */
-async function judge(
-  decision: Decision,
-  { call, input }: PreparedCall,
-  request: Request,
-  tool: Tool,
-  options: ExecuteOptions,
-): Promise<Judged | undefined> {
-  if (decision.kind === 'allow') return undefined;
-  if (decision.kind === 'deny') return refusal(decision.rule, decision.reason);
-  let shown = await whatToShow(tool, input, options.context);
-  for (let asked = 1; ; asked++) {
-    if ('unrun' in shown) return shown.unrun;
-    const question = questionOf(decision, request, call, shown.display);
-    const verdict = await options.approve(question, () => options.decide(request));
-    if (options.context.signal.aborted) return interrupted;
-    if (verdict.answer === 'no') return refusedBy(verdict);
-    if (shown.display?.kind !== 'diff' && shown.display?.kind !== 'diffs') return undefined;
-    // A question may stand for long: the person agreed to what was shown, not to what it would be by now.
-    const now = await whatToShow(tool, input, options.context);
-    if (isDeepStrictEqual(now, shown)) return undefined;
-    if (asked === MAX_QUESTIONS) return notRun({ ok: false, code: 'changed-on-disk', output: KEEPS_CHANGING });
-    shown = now;
-  }
-}
-
-type Shown = { readonly display: Display | undefined } | { readonly unrun: Judged };
-
-/** What the person is shown; a call that can't succeed need not be asked for. */
-async function whatToShow(tool: Tool, input: unknown, context: ToolContext): Promise<Shown> {
-  try {
-    return { display: checkedDisplay(await untilAborted(context.signal, tool.preview?.(input, context))) };
-  } catch (thrown) {
-    return { unrun: context.signal.aborted ? interrupted : notRun(failureOf(thrown, tool.name, context.signal)) };
-  }
-}
-
-function questionOf(
-  decision: Extract<Decision, { kind: 'ask' }>,
-  { subjects }: Request,
-  call: ToolCall,
-  display: Display | undefined,
-): ApprovalQuestion {
-  const subject = describeSubjects(subjects) || call.arguments;
-  const { reason, rule, storedRule, matched } = decision;
-  const cwd = subjects.find(({ kind }) => kind === 'command');
-  return {
-    tool: call.name,
-    subject,
-    shown: madeVisible(subject),
-    ...(hasInvisible(subject) && { hasInvisible: true }),
-    ...(cwd?.kind === 'command' && { cwd: cwd.cwd }),
-    reason,
-    ...(matched && { matched }),
-    ...(rule !== undefined && { rule }),
-    ...(storedRule !== undefined && { storedRule }),
-    ...(display && { display }),
-  };
-}
-
-function refusedBy({ message, by }: ApprovalVerdict): Judged {
-  if (by === 'timeout')
-    return refusal('no answer', `${message ?? 'Nobody answered in time.'} That counts as no. Do something else.`);
-  if (message !== undefined) return refusal('the person', `The person said no, and: ${message}`);
-  return refusal('the person', 'The person said no. Do something else, or ask what they want.');
-}
-
-function refusal(rule: string, reason: string): Judged {
-  return notRun({ ok: false, code: 'denied', output: `Denied (${rule}): ${reason}`, denied: { rule, reason } });
 }
