@@ -72,7 +72,10 @@ export async function openProject(trust: Trust, user: UserFolders): Promise<Proj
       const now = await hashOf(item.path);
       return 'sha256' in now && now.sha256 === item.sha256;
     },
-    notices: suspended(items),
+    notices: notAsTrusted([
+      ...items.filter(({ state }) => state !== 'trusted').map(described),
+      ...(await goneFrom(trust)).map(gone),
+    ]),
   };
 }
 
@@ -156,15 +159,24 @@ function notTrusted(names: readonly string[]): Project['notices'] {
   return [{ code: 'workspace-not-trusted', text }];
 }
 
-function suspended(items: readonly ProjectItem[]): Project['notices'] {
-  const waiting = items.filter(({ state }) => state !== 'trusted');
-  if (waiting.length === 0) return [];
-  const text = `Not as you trusted it, and not used until chatcli trust add: ${listed(waiting.map(described))}.`;
+function notAsTrusted(items: readonly string[]): Project['notices'] {
+  if (items.length === 0) return [];
+  const text = `Not as you trusted it: ${listed(items)}. To go by what is there now: chatcli trust add.`;
   return [{ code: 'trusted-content-changed', text }];
+}
+
+/** The names of what was trusted and is not there any more: with a file go its rules, which may have kept something from being run. */
+export async function goneFrom({ root, itemNames }: Trust): Promise<readonly string[]> {
+  const there = await present(itemNames.map((name) => join(root, name)));
+  return itemNames.filter((name) => !there.includes(join(root, name)));
+}
+
+function gone(name: string): string {
+  return `${safeName(name)} (gone${name.endsWith('.json') ? ', with any rules in it' : ''})`;
 }
 
 /** Rules that deny and ask can't do harm, and without them more would be allowed: so they count all the same. */
 function described({ kind, name, state, problem }: ProjectItem): string {
-  const rules = kind === 'settings' ? '; its rules that deny and ask count' : '';
+  const rules = kind === 'settings' ? '; its rules that deny and ask count' : '; not used';
   return `${safeName(name)} (${problem === undefined ? state : clean(problem)}${rules})`;
 }

@@ -11,7 +11,7 @@ import { clean } from '../tools/clean.js';
 import { safeName } from '../tools/walk.js';
 import type { RunFlags } from './flags.js';
 import { type Io, pathFrom } from './io.js';
-import { itemsOf, type ProjectItem, trustAt, type UserFolders } from './project.js';
+import { goneFrom, itemsOf, type ProjectItem, trustAt, type UserFolders } from './project.js';
 import type { SideRun } from './side-commands.js';
 
 type Here = { readonly trust: Trust; readonly stateFolder: string; readonly user: UserFolders; readonly io: Io };
@@ -36,18 +36,20 @@ export const runTrust: SideRun = async ({ flags, action }, io) => {
 async function show({ trust, user }: Here): Promise<string> {
   const items = await itemsOf(trust, user);
   const envFile = await localEnvFile(trust);
-  const hasWaiting = items.some(({ state }) => state !== 'trusted');
+  const gone = await goneFrom(trust);
+  const hasWaiting = gone.length > 0 || items.some(({ state }) => state !== 'trusted');
   const isUnused = envFile !== undefined && envFile.state !== 'trusted' && namesOf(envFile).length > 0;
   const hints = [
     ...(hasWaiting && !trust.isTrusted
       ? ['To use all of these: chatcli trust add. For one run: --trust-workspace.']
       : []),
-    ...(hasWaiting && trust.isTrusted ? ['To use those that are not trusted as they are now: chatcli trust add.'] : []),
+    ...(hasWaiting && trust.isTrusted ? ['To go by what is there now: chatcli trust add.'] : []),
     ...(isUnused ? ['To use ./.env as it is now: chatcli trust env. For one run: --env-file .env.'] : []),
   ];
   return textOf([
     `${safeName(trust.root)}: ${trust.isTrusted ? 'trusted' : 'not trusted'}`,
     ...(items.length === 0 ? ['  It has no settings, servers, agents or skills of its own.'] : rowsOf(items)),
+    ...gone.map((name) => `  ${safeName(name)}: gone since you trusted it`),
     ...(envFile === undefined ? [] : [`  ${describeEnvFile(envFile)}`]),
     ...hints,
   ]);
@@ -57,9 +59,10 @@ async function show({ trust, user }: Here): Promise<string> {
 async function trustFolder({ trust, stateFolder, user, io }: Here): Promise<string> {
   const items = await itemsOf(trust, user);
   const hashes = items.flatMap(({ name, sha256 }) => (sha256 === undefined ? [] : [[name, sha256] as const]));
+  const gone = await goneFrom(trust);
   await storeTrust(stateFolder, trust.root, ({ items: before, envFiles }) => ({
     isTrusted: true,
-    items: new Map([...before, ...hashes]),
+    items: new Map([...[...before].filter(([name]) => !gone.includes(name)), ...hashes]),
     envFiles,
   }));
   if (isWide(trust.root, user.home)) {

@@ -29,6 +29,8 @@ export type Trust = {
   readonly isTrusted: boolean;
   /** For this run all that is there is trusted, whatever is stored. */
   readonly isForThisRun: boolean;
+  /** What the user trusted, below the root with `/`; empty where the folder is not trusted, or only for this run. */
+  readonly itemNames: readonly string[];
   /** How something that trust would enable stands: never `trusted` in a folder that is not. */
   readonly itemState: (name: string, sha256: string) => ContentState;
   readonly envFileState: (name: string, sha256: string) => ContentState;
@@ -59,6 +61,7 @@ export async function openTrust(where: {
     isHome,
     isTrusted,
     isForThisRun,
+    itemNames: isTrusted && !isForThisRun ? [...stored.items.keys()] : [],
     itemState: (name, sha256) => {
       if (isForThisRun) return 'trusted';
       const state = stateIn(stored.items, name, sha256);

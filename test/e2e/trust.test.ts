@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -230,8 +230,8 @@ describe('a repository that is trusted', () => {
     expect(run.requests[0]?.body.messages[0].content).not.toMatch(/- (?:busy|late):/);
     expect(linesWith(run.stderr, 'Not as you trusted it')).toEqual([
       expect.stringContaining(
-        '.chatcli/settings.json (changed; its rules that deny and ask count), .claude/agents/a.md (changed), ' +
-          '.agents/skills/busy (changed), .agents/skills/late (new).',
+        '.chatcli/settings.json (changed; its rules that deny and ask count), .claude/agents/a.md (changed; not used), ' +
+          '.agents/skills/busy (changed; not used), .agents/skills/late (new; not used).',
       ),
     ]);
     expect((await chatcli(['skills'], { place })).stdout).toContain(
@@ -241,6 +241,24 @@ describe('a repository that is trusted', () => {
     await chatcli(['trust', 'add'], { place });
     const again = await play([calls('load_skill', { name: 'busy' }), says('ok')], ['agent', 'x'], { place });
     expect(lastResult(again)).toContain('Body.');
+    expect(again.stderr).not.toContain('Not as you trusted it');
+  });
+
+  it('says what is gone, since rules go with their file', async () => {
+    const settings = '{"permissions":{"deny":["shell(touch *)"]}}';
+    const place = makePlace({ '.chatcli/settings.json': settings, '.agents/skills/calm/SKILL.md': skill('calm') });
+    await chatcli(['trust', 'add'], { place });
+    rmSync(join(place.root, '.chatcli/settings.json'));
+    const run = await play([says('ok')], ['agent', 'x'], { place });
+    expect(linesWith(run.stderr, 'Not as you trusted it')).toEqual([
+      expect.stringContaining('.chatcli/settings.json (gone, with any rules in it).'),
+    ]);
+    expect((await chatcli(['trust'], { place })).stdout).toContain(
+      '.chatcli/settings.json: gone since you trusted it\n',
+    );
+
+    await chatcli(['trust', 'add'], { place });
+    const again = await play([says('ok')], ['agent', 'x'], { place });
     expect(again.stderr).not.toContain('Not as you trusted it');
   });
 
